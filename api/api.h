@@ -1,0 +1,73 @@
+/* api.h: one request's bytes in, one reply's bytes out. A pure function of its arguments: no socket, no clock but for
+ * the timings, no state between calls; so it is tested and fuzzed without a daemon.
+ *
+ * Memory   the reply's body lives in the call's arena and dies in api_call_done.
+ * Fails    never: an error becomes a problem+json reply (RFC 9457).
+ * Threads  reentrant; one call belongs to one thread at a time. */
+#ifndef ATTND_API_API_H
+#define ATTND_API_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/executor.h"
+
+struct api_limits {
+    size_t request_memory_bytes_max; /* cap on one request's computed cost, its body not counted */
+
+    /* Sets `bytes` aside for this call before anything is allocated. May wait. Returns false with err set
+     * (ERROR_NO_MEMORY, ERROR_DEADLINE) where there is no room. What it granted, api_call.reserved_bytes, is the caller's to give
+     * back after api_call_done. NULL: everything is granted. */
+    bool (*reserve)(void *context, size_t bytes, struct error *err);
+    void *reserve_context; /* borrowed */
+};
+
+struct api_request {
+    const char *content_type; /* the header's value; NULL where absent */
+    const char *accept;       /* the header's value; NULL where absent */
+    const char *body;         /* borrowed until api_call_done; need not end in NUL */
+    size_t body_bytes;
+};
+
+struct api_timings {
+    double parse_ms, compute_ms, encode_ms;
+};
+
+struct api_reply {
+    int status;               /* of HTTP */
+    const char *content_type; /* static */
+    const char *body;         /* owned by the call */
+    size_t body_bytes;
+    const char *allow;     /* static, or NULL: the value of the Allow header (405) */
+    int retry_after_s;     /* > 0: the value of the Retry-After header (503) */
+    enum error_code error; /* ERROR_NONE where status is 200 */
+};
+
+#define PROBLEM_BYTES_MAX 6144 /* bounds problem+json with every character of its texts escaped */
+
+struct api_call {
+    struct arena arena;
+    size_t reserved_bytes; /* granted by limits->reserve */
+    struct api_timings timings;
+    struct api_reply reply;
+    char problem[PROBLEM_BYTES_MAX]; /* the body of an error reply, so that reporting one allocates nothing */
+};
+
+/* Call once before any other function of this room, from one thread. */
+void api_init(void);
+
+/* POST /attention. Fills `call`, which the caller must hand to api_call_done when the reply has gone out.
+ * `executor` may be NULL. */
+void api_attention(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
+                   struct api_call *call);
+
+/* Makes `call` the problem+json reply for an error that arose outside of api (routing, limits, deadlines).
+ * `allow` is for ERROR_METHOD, else NULL; static. */
+void api_problem(const struct error *err, const char *allow, struct api_call *call);
+
+/* Frees what the call owns. Safe on a zeroed call, and twice. */
+void api_call_done(struct api_call *call);
+
+#endif

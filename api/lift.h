@@ -1,0 +1,74 @@
+/* lift.h: takes the arrays of numbers out of a JSON text, so that only a small envelope is left for a JSON library and no
+ * number of a tensor ever becomes a JSON value.
+ *
+ *   {"query": [[1, 2], [3, 4]], "causal": true}
+ *   -> envelope {"query":[0],"causal":true}, arrays[0] = the text [[1, 2], [3, 4]], shape [2, 2], numbers
+ *
+ * An array is lifted where its first leaf is a number, a boolean or a non-finite form, or where it has no leaf ([], [[], []]).
+ * Non-finite forms are the strings "NaN" "nan" "Infinity" "inf" "-Infinity" "-inf" and the bare tokens NaN Infinity
+ * -Infinity that Python's json writes. In the envelope a lifted array is an array of one integer, its index: the text itself
+ * cannot hold such an array, since it would have been lifted. A bare non-finite token outside of arrays becomes the string.
+ *
+ * lift_scan is fast and only finds where arrays end, their first shape and their count of elements, so that costs can be
+ * computed before memory is taken; lift_read checks every byte. */
+#ifndef ATTND_API_LIFT_H
+#define ATTND_API_LIFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/arena.h"
+#include "core/error.h"
+#include "core/tensor.h"
+
+#define LIFT_ENVELOPE_BYTES_MAX 65536 /* text outside of lifted arrays */
+#define LIFT_ARRAYS_MAX 256
+#define LIFT_DEPTH_MAX 32 /* of objects and arrays in the envelope; within a lifted array TENSOR_RANK_MAX */
+
+enum lift_kind {
+    LIFT_EMPTY,   /* no leaf */
+    LIFT_NUMBERS, /* first leaf is a number or non-finite */
+    LIFT_BOOLS,   /* first leaf is true or false */
+};
+
+struct lift_array {
+    size_t offset_bytes, text_bytes; /* of its text in the body, brackets included */
+    size_t envelope_offset_bytes;    /* of its stand-in in the envelope */
+    size_t envelope_bytes;           /* of its stand-in */
+    enum lift_kind kind;
+    size_t rank; /* at least 1 */
+    size_t shape[TENSOR_RANK_MAX]; /* as the array's first elements have it; lift_read checks the others against it */
+};
+
+struct lift {
+    const char *text; /* borrowed: the body */
+    size_t text_bytes;
+    char *envelope; /* in the arena; NUL-terminated */
+    size_t envelope_bytes;
+    struct lift_array *arrays; /* in the arena */
+    size_t array_count;
+};
+
+/* What lift_scan takes of its arena at the most. */
+size_t lift_scan_cost(void);
+
+/* Fails   malformed (text that ends early, brackets that do not match; with line and column), invalid (an array deeper
+ *         than TENSOR_RANK_MAX), too_large (over a maximum above), no_memory. */
+bool lift_scan(const char *text, size_t text_bytes, struct arena *arena, struct lift *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Reads array `array` into `ret_data`: shape_count(array->rank, array->shape) elements, row-major, contiguous, each
+ * correctly rounded to `dtype` (DTYPE_F32, DTYPE_F64, or DTYPE_BOOL: one byte an element, 0 or 1).
+ * Fails   malformed (not JSON; with line and column), invalid (ragged; a boolean among numbers or the other way round; a
+ *         string, null or object; a finite literal that overflows the dtype): err->pointer is `pointer` + the place, as
+ *         "/query" + "/1/0". */
+bool lift_read(const struct lift *lift, const struct lift_array *array, enum dtype dtype, const char *pointer,
+               void *ret_data, struct error *err) __attribute__((warn_unused_result));
+
+/* The body's offset of an offset in the envelope (one inside a stand-in gives its array's start). */
+size_t lift_body_offset(const struct lift *lift, size_t envelope_offset_bytes);
+
+/* Line (from 1) and column (from 1, in bytes) of an offset in a text. */
+void lift_line_column(const char *text, size_t offset_bytes, size_t *ret_line, size_t *ret_column);
+
+#endif

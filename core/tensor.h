@@ -1,0 +1,49 @@
+/* tensor.h: a strided view of numbers that somebody else owns.
+ *
+ *   element [i0, i1, ...] is at data + dtype_bytes * (i0 * stride[0] + i1 * stride[1] + ...)
+ *
+ * Strides are in elements and may be 0 (an axis broadcast) or negative. A view with data NULL is absent. */
+#ifndef ATTND_CORE_TENSOR_H
+#define ATTND_CORE_TENSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TENSOR_RANK_MAX 8
+
+enum dtype {
+    DTYPE_F32,
+    DTYPE_F64,
+    DTYPE_BOOL, /* one byte an element, 0 or 1 */
+};
+
+struct tensor {
+    void *data; /* borrowed */
+    enum dtype dtype;
+    size_t rank;
+    size_t shape[TENSOR_RANK_MAX];
+    ptrdiff_t stride[TENSOR_RANK_MAX]; /* in elements */
+};
+
+size_t dtype_bytes(enum dtype dtype);
+const char *dtype_name(enum dtype dtype); /* "float32", "float64", "bool" */
+
+/* A row-major view: the last axis has stride 1. */
+struct tensor tensor_contiguous(void *data, enum dtype dtype, size_t rank, const size_t *shape);
+
+/* Product of the shape; SIZE_MAX where it overflows. 1 for rank 0. */
+size_t tensor_count(const struct tensor *t);
+size_t shape_count(size_t rank, const size_t *shape);
+
+bool tensor_is_contiguous(const struct tensor *t);
+
+/* Views `t` with `shape` under NumPy's broadcasting rules (axes of 1 and missing leading axes repeat, stride 0).
+ * Returns false, *ret untouched, where the shapes do not fit. */
+bool tensor_broadcast(const struct tensor *t, size_t rank, const size_t *shape, struct tensor *ret)
+    __attribute__((warn_unused_result));
+
+/* Writes "[2, 3, 4]" to `text`, cut at `text_bytes`. Returns text. */
+#define SHAPE_TEXT_BYTES_MAX 200
+char *shape_text(size_t rank, const size_t *shape, char *text, size_t text_bytes);
+
+#endif
