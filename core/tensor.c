@@ -1,0 +1,101 @@
+#include "core/tensor.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "core/size.h"
+
+size_t dtype_bytes(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_F32:
+        return sizeof(float);
+    case DTYPE_F64:
+        return sizeof(double);
+    case DTYPE_BOOL:
+        return 1;
+    }
+    return 0;
+}
+
+const char *dtype_name(enum dtype dtype)
+{
+    switch (dtype) {
+    case DTYPE_F32:
+        return "float32";
+    case DTYPE_F64:
+        return "float64";
+    case DTYPE_BOOL:
+        return "bool";
+    }
+    return "";
+}
+
+struct tensor tensor_contiguous(void *data, enum dtype dtype, size_t rank, const size_t *shape)
+{
+    assert(rank <= TENSOR_RANK_MAX);
+    struct tensor t = {.data = data, .dtype = dtype, .rank = rank};
+    size_t stride = 1;
+    for (size_t axis = rank; axis-- > 0;) {
+        t.shape[axis] = shape[axis];
+        t.stride[axis] = (ptrdiff_t)stride;
+        stride = size_multiply(stride, size_max(shape[axis], 1));
+    }
+    return t;
+}
+
+size_t shape_count(size_t rank, const size_t *shape)
+{
+    size_t count = 1;
+    for (size_t axis = 0; axis < rank; axis++) {
+        if (shape[axis] == 0)
+            return 0;
+        count = size_multiply(count, shape[axis]);
+    }
+    return count;
+}
+
+size_t tensor_count(const struct tensor *t)
+{
+    return shape_count(t->rank, t->shape);
+}
+
+bool tensor_is_contiguous(const struct tensor *t)
+{
+    size_t stride = 1;
+    for (size_t axis = t->rank; axis-- > 0;) {
+        if (t->shape[axis] != 1 && t->stride[axis] != (ptrdiff_t)stride)
+            return false;
+        stride *= t->shape[axis];
+    }
+    return true;
+}
+
+bool tensor_broadcast(const struct tensor *t, size_t rank, const size_t *shape, struct tensor *ret)
+{
+    if (t->rank > rank || rank > TENSOR_RANK_MAX)
+        return false;
+    struct tensor view = {.data = t->data, .dtype = t->dtype, .rank = rank};
+    size_t missing = rank - t->rank;
+    for (size_t axis = 0; axis < rank; axis++) {
+        view.shape[axis] = shape[axis];
+        if (axis < missing)
+            continue;
+        size_t own = t->shape[axis - missing];
+        if (own != shape[axis] && own != 1)
+            return false;
+        view.stride[axis] = own == shape[axis] ? t->stride[axis - missing] : 0;
+    }
+    *ret = view;
+    return true;
+}
+
+char *shape_text(size_t rank, const size_t *shape, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+    for (size_t axis = 0; axis < rank && used < text_bytes; axis++)
+        used += (size_t)snprintf(text + used, text_bytes - used, "%s%zu", axis == 0 ? "[" : ", ", shape[axis]);
+    if (used < text_bytes)
+        (void)snprintf(text + used, text_bytes - used, rank == 0 ? "[]" : "]");
+    return text;
+}
