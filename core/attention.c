@@ -1,0 +1,212 @@
+#include "core/attention.h"
+
+#include <assert.h>
+#include <limits.h>
+
+#include "core/attention_plan.h"
+
+/* BLAS takes rows that are contiguous, do not overlap and lie an int apart. */
+static bool blas_takes(const struct tensor *t)
+{
+    size_t width = size_max(t->shape[3], 1);
+    bool contiguous = t->stride[3] == 1 || t->shape[3] <= 1;
+    return contiguous && t->stride[2] >= (ptrdiff_t)width && t->stride[2] <= INT_MAX;
+}
+
+static bool input_direct(const struct tensor *t)
+{
+    return blas_takes(t) || (t->shape[2] == 1 && (t->stride[3] == 1 || t->shape[3] <= 1));
+}
+
+static void plan_init(struct attention_plan *plan, const struct attention_problem *problem, struct attention_results *results,
+                      const struct executor *executor)
+{
+    *plan = (struct attention_plan){
+        .problem = problem,
+        .results = results,
+        .kernels = kernels_best(),
+        .executor = executor,
+        .B = problem->query.shape[0],
+        .H = problem->query.shape[1],
+        .Hkv = problem->key.shape[1],
+        .Tq = problem->query.shape[2],
+        .Tk = problem->key.shape[2],
+        .D = problem->query.shape[3],
+        .Dv = problem->value.shape[3],
+        .query_direct = input_direct(&problem->query),
+        .key_direct = input_direct(&problem->key),
+        .value_direct = input_direct(&problem->value),
+    };
+    plan->block_count = plan->Tq / QUERY_TILE + (plan->Tq % QUERY_TILE != 0);
+    plan->head_tasks = results->mean_weights.data == NULL ? plan->H : 1;
+    plan->weights_wanted = results->weights.data != NULL || results->mean_weights.data != NULL;
+    plan->weights_in_place = results->weights.data != NULL && blas_takes(&results->weights);
+    plan->output_in_place = results->output.data != NULL && blas_takes(&results->output);
+}
+
+static void plan_check(const struct attention_plan *plan)
+{
+    const struct attention_problem *problem = plan->problem;
+    assert(problem->query.rank == 4 && problem->key.rank == 4 && problem->value.rank == 4);
+    assert(problem->key.shape[0] == plan->B && problem->value.shape[0] == plan->B);
+    assert(plan->Hkv > 0 && plan->H % plan->Hkv == 0 && problem->value.shape[1] == plan->Hkv);
+    assert(problem->key.shape[3] == plan->D && problem->value.shape[2] == plan->Tk);
+    assert(problem->query.dtype != DTYPE_BOOL && problem->key.dtype == problem->query.dtype);
+    assert(problem->value.dtype == problem->query.dtype);
+    assert(problem->mask.data == NULL || problem->mask.dtype == DTYPE_BOOL || problem->mask.dtype == problem->query.dtype);
+    assert(plan->D <= INT_MAX && plan->Dv <= INT_MAX);
+    (void)problem;
+}
+
+/* The sizes in bytes of one worker's scratch, in the order of struct attention_scratch; 0 where not needed. */
+#define SCRATCH_PARTS 7
+
+static void scratch_sizes(const struct attention_plan *plan, size_t sizes[SCRATCH_PARTS])
+{
+    size_t real = dtype_bytes(plan->problem->query.dtype);
+    size_t rows = size_min(plan->Tq, QUERY_TILE);
+    size_t keys = size_min(plan->Tk, KEY_TILE);
+    bool stages = plan->results->scores.data != NULL || plan->results->capped_scores.data != NULL;
+    bool row_scratch = plan->weights_wanted && !plan->weights_in_place;
+    bool sums = plan->results->output.data != NULL && !plan->output_in_place;
+    size_t tiles = plan->Tk / KEY_TILE + 1;
+    sizes[0] = !plan->weights_wanted || stages ? real * rows * keys : 0;
+    sizes[1] = row_scratch ? size_multiply(real * rows, plan->Tk) : 0;
+    sizes[2] = sums ? size_multiply(real * rows, plan->Dv) : 0;
+    sizes[3] = plan->query_direct ? 0 : size_multiply(real * rows, plan->D);
+    sizes[4] = plan->key_direct ? 0 : size_multiply(real * keys, plan->D);
+    sizes[5] = plan->results->output.data == NULL ? 0 : real * keys * size_min(plan->Dv, VALUE_TILE);
+    sizes[6] = plan->weights_wanted ? size_multiply(real * QUERY_TILE, tiles) : 0;
+}
+
+size_t attention_scratch_cost(const struct attention_problem *problem, const struct attention_results *results,
+                              const struct executor *executor)
+{
+    struct attention_results asked = *results;
+    struct attention_plan plan;
+    plan_init(&plan, problem, &asked, executor);
+    size_t sizes[SCRATCH_PARTS];
+    scratch_sizes(&plan, sizes);
+    size_t cost = 0;
+    for (size_t part = 0; part < SCRATCH_PARTS; part++)
+        cost = size_add(cost, arena_cost(sizes[part]));
+    size_t workers = executor_worker_count(executor);
+    return size_add(size_multiply(cost, workers), arena_cost(workers * sizeof(struct attention_scratch)));
+}
+
+static bool scratch_alloc(struct attention_plan *plan, struct arena *arena, struct error *err)
+{
+    size_t workers = executor_worker_count(plan->executor);
+    plan->scratch = arena_alloc(arena, workers * sizeof *plan->scratch, err);
+    if (plan->scratch == NULL)
+        return false;
+    size_t sizes[SCRATCH_PARTS];
+    scratch_sizes(plan, sizes);
+    for (size_t worker = 0; worker < workers; worker++) {
+        struct attention_scratch *own = &plan->scratch[worker];
+        void **parts[SCRATCH_PARTS] = {&own->scores,   &own->weight_rows, &own->sums,    &own->query_pack,
+                                       &own->key_pack, &own->value_pack,  &own->tile_max};
+        for (size_t part = 0; part < SCRATCH_PARTS; part++) {
+            *parts[part] = sizes[part] == 0 ? NULL : arena_alloc(arena, sizes[part], err);
+            if (sizes[part] != 0 && *parts[part] == NULL)
+                return false;
+        }
+    }
+    return true;
+}
+
+static double get_real(const void *data, enum dtype dtype, ptrdiff_t at)
+{
+    return dtype == DTYPE_F32 ? (double)((const float *)data)[at] : ((const double *)data)[at];
+}
+
+static void set_real(void *data, enum dtype dtype, ptrdiff_t at, double x)
+{
+    if (dtype == DTYPE_F32)
+        ((float *)data)[at] = (float)x;
+    else
+        ((double *)data)[at] = x;
+}
+
+/* Copies a block's weights to their result, where they were not computed in place, and adds them to the mean. */
+static void block_deliver(const struct attention_plan *plan, const struct attention_block *block, const void *weights,
+                          size_t stride)
+{
+    enum dtype dtype = plan->problem->query.dtype;
+    const struct tensor *out = &plan->results->weights;
+    const struct tensor *mean = &plan->results->mean_weights;
+    for (size_t r = 0; r < block->rows; r++) {
+        size_t i = block->first_query + r;
+        const char *row = (const char *)weights + r * stride * dtype_bytes(dtype);
+        for (size_t j = 0; out->data != NULL && !plan->weights_in_place && j < plan->Tk; j++)
+            set_real(tensor_row(out, block->b, block->h, i), dtype, (ptrdiff_t)j * out->stride[3],
+                     get_real(row, dtype, (ptrdiff_t)j));
+        if (mean->data == NULL)
+            continue;
+        char *mean_row = (char *)mean->data + ((ptrdiff_t)block->b * mean->stride[0] + (ptrdiff_t)i * mean->stride[1]) *
+                                                  (ptrdiff_t)dtype_bytes(dtype);
+        for (size_t j = 0; j < plan->Tk; j++) {
+            ptrdiff_t at = (ptrdiff_t)j * mean->stride[2];
+            double before = block->h == 0 ? 0 : get_real(mean_row, dtype, at);
+            double sum = before + get_real(row, dtype, (ptrdiff_t)j);
+            set_real(mean_row, dtype, at, block->h + 1 == plan->H ? sum / (double)plan->H : sum);
+        }
+    }
+}
+
+static void block_run(struct attention_plan *plan, size_t b, size_t h, size_t first_query, const struct attention_scratch *scratch)
+{
+    struct attention_block block = {.b = b, .h = h, .g = h / (plan->H / plan->Hkv), .first_query = first_query};
+    block.rows = size_min(QUERY_TILE, plan->Tq - first_query);
+    size_t unused;
+    attention_visible(plan, b, first_query, &block.key_begin, &unused);
+    attention_visible(plan, b, first_query + block.rows - 1, &unused, &block.key_end);
+    block.key_begin = size_min(block.key_begin, block.key_end);
+
+    void *weights = NULL;
+    size_t stride = 0;
+    if (plan->problem->query.dtype == DTYPE_F32) {
+        float *rows = NULL;
+        attention_block_f32(plan, scratch, &block, &rows, &stride);
+        weights = rows;
+    } else {
+        double *rows = NULL;
+        attention_block_f64(plan, scratch, &block, &rows, &stride);
+        weights = rows;
+    }
+    if (weights != NULL)
+        block_deliver(plan, &block, weights, stride);
+}
+
+/* Task number -> item, head (or all heads in order, where they are summed up to a mean), block of queries. */
+static void task_run(void *argument, size_t task, size_t worker)
+{
+    struct attention_plan *plan = argument;
+    size_t block = task % plan->block_count;
+    size_t head = task / plan->block_count % plan->head_tasks;
+    size_t b = task / plan->block_count / plan->head_tasks;
+    size_t heads = plan->H / plan->head_tasks;
+    for (size_t h = head * heads; h < (head + 1) * heads; h++) {
+        if (atomic_load_explicit(&plan->stopped, memory_order_relaxed))
+            return;
+        block_run(plan, b, h, block * QUERY_TILE, &plan->scratch[worker]);
+    }
+}
+
+bool attention_compute(const struct attention_problem *problem, struct attention_results *results, struct arena *arena,
+                       const struct executor *executor, struct error *err)
+{
+    struct attention_plan plan;
+    results->banned_row_count = 0;
+    plan_init(&plan, problem, results, executor);
+    if (plan.B == 0 || plan.H == 0 || plan.Tq == 0)
+        return true;
+    plan_check(&plan);
+    if (!scratch_alloc(&plan, arena, err))
+        return false;
+    executor_run(executor, plan.B * plan.head_tasks * plan.block_count, task_run, &plan);
+    if (atomic_load(&plan.stopped))
+        return error_set(err, ERROR_DEADLINE, "the work was stopped before it was done");
+    results->banned_row_count = atomic_load(&plan.banned_row_count);
+    return true;
+}

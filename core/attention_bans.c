@@ -1,0 +1,49 @@
+#include "core/attention_plan.h"
+
+#include <math.h>
+
+int64_t attention_position(const struct attention_plan *plan, size_t b, size_t i)
+{
+    const int64_t *offsets = plan->problem->query_offsets;
+    return (offsets == NULL ? 0 : offsets[b]) + (int64_t)i;
+}
+
+void attention_visible(const struct attention_plan *plan, size_t b, size_t i, size_t *ret_begin, size_t *ret_end)
+{
+    const struct attention_problem *problem = plan->problem;
+    int64_t position = attention_position(plan, b, i);
+    int64_t begin = 0;
+    int64_t end = (int64_t)(problem->key_lengths == NULL ? plan->Tk : problem->key_lengths[b]);
+    if (problem->causal && position + 1 < end)
+        end = position + 1;
+    if (problem->window_right >= 0 && position + problem->window_right + 1 < end)
+        end = position + problem->window_right + 1;
+    if (problem->window_left >= 0 && position - problem->window_left > begin)
+        begin = position - problem->window_left;
+    if (end < 0)
+        end = 0;
+    *ret_begin = begin < end ? (size_t)begin : (size_t)end;
+    *ret_end = (size_t)end;
+}
+
+bool attention_banned(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j)
+{
+    size_t begin, end;
+    attention_visible(plan, b, i, &begin, &end);
+    if (j < begin || j >= end)
+        return true;
+    const struct tensor *mask = &plan->problem->mask;
+    if (mask->data == NULL)
+        return false;
+    const char *row = tensor_row(mask, b, h, i);
+    ptrdiff_t at = (ptrdiff_t)j * mask->stride[3];
+    switch (mask->dtype) {
+    case DTYPE_BOOL:
+        return ((const unsigned char *)row)[at] == 0;
+    case DTYPE_F32:
+        return ((const float *)row)[at] == -INFINITY;
+    case DTYPE_F64:
+        return ((const double *)row)[at] == -(double)INFINITY;
+    }
+    return false;
+}

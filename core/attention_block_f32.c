@@ -1,0 +1,8 @@
+#include "core/attention_plan.h"
+
+#define REAL float
+#define GEMM cblas_sgemm
+#define TANH tanhf
+#define NAME(x) x##_f32
+
+#include "core/attention_block.inc.h"

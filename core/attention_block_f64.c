@@ -1,0 +1,8 @@
+#include "core/attention_plan.h"
+
+#define REAL double
+#define GEMM cblas_dgemm
+#define TANH tanh
+#define NAME(x) x##_f64
+
+#include "core/attention_block.inc.h"

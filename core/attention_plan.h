@@ -1,0 +1,91 @@
+/* attention_plan.h: what the files of attention share while one call runs. Internal to core.
+ *
+ * The work is cut into blocks of QUERY_TILE queries of one head; a block walks its visible keys in tiles of KEY_TILE and
+ * carries the running maximum and denominator of each row (online softmax: Milakov and Gimelshein 2018; tiles: Dao et al.
+ * 2022). Tile edges lie at multiples of the sizes, counted from the item's own start, so a row's sums are the same whatever
+ * else is in the batch. */
+#ifndef ATTND_CORE_ATTENTION_PLAN_H
+#define ATTND_CORE_ATTENTION_PLAN_H
+
+#include <stdatomic.h>
+
+#include "core/attention.h"
+#include "core/kernels.h"
+#include "core/size.h"
+
+#define QUERY_TILE 128
+#define KEY_TILE 512
+#define VALUE_TILE 256 /* columns of value in one product */
+
+/* One worker's memory. Where a view cannot be given to BLAS as it is (last axis not contiguous, rows overlapping or too far
+ * apart), its tile is packed first. NULL where the plan has no use for it. */
+struct attention_scratch {
+    void *scores;      /* [QUERY_TILE, KEY_TILE] */
+    void *weight_rows; /* [QUERY_TILE, Tk]: the block's weights, where the result cannot hold them */
+    void *sums;        /* [QUERY_TILE, Dv]: the block's output, where the result cannot hold it */
+    void *query_pack;  /* [QUERY_TILE, D] */
+    void *key_pack;    /* [KEY_TILE, D] */
+    void *value_pack;  /* [KEY_TILE, VALUE_TILE] */
+    void *tile_max;    /* [key tiles, QUERY_TILE]: the maximum that each tile's weights were taken against */
+};
+
+struct attention_plan {
+    const struct attention_problem *problem;
+    struct attention_results *results;
+    const struct kernels *kernels;
+    const struct executor *executor;
+    struct attention_scratch *scratch; /* [workers] */
+
+    size_t B, H, Hkv, Tq, Tk, D, Dv;
+    size_t block_count;    /* query tiles of one head */
+    size_t head_tasks;     /* tasks that the heads of one item are cut into: H, or 1 where heads are summed up */
+    bool weights_wanted;   /* weights or their mean */
+    bool weights_in_place; /* results->weights holds the scores of a block while it is computed */
+    bool output_in_place;  /* the same for results->output */
+    bool query_direct, key_direct, value_direct; /* BLAS takes the view as it is */
+
+    atomic_size_t banned_row_count;
+    atomic_bool stopped; /* the executor was asked and said so */
+};
+
+/* One head's block of queries. */
+struct attention_block {
+    size_t b, h, g;             /* item, query head, key head */
+    size_t first_query, rows;   /* rows <= QUERY_TILE */
+    size_t key_begin, key_end;  /* the keys that some row of the block may see by position */
+};
+
+/* The element [b, h, i] of a rank-4 view, as a pointer to its last axis. */
+static inline void *tensor_row(const struct tensor *t, size_t b, size_t h, size_t i)
+{
+    ptrdiff_t at = (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)h * t->stride[1] + (ptrdiff_t)i * t->stride[2];
+    return (char *)t->data + at * (ptrdiff_t)dtype_bytes(t->dtype);
+}
+
+/* attention_bans.c: what a query may see. */
+
+/* The keys [*ret_begin, *ret_end) that causal, window and key_lengths leave to query i of item b. */
+void attention_visible(const struct attention_plan *plan, size_t b, size_t i, size_t *ret_begin, size_t *ret_end);
+
+/* The position of query i of item b among the keys. */
+int64_t attention_position(const struct attention_plan *plan, size_t b, size_t i);
+
+/* attention_row.c: one row at a time in double, for rows with non-finite or overflowing numbers. Writes the row's output,
+ * masked scores and lse, and its weights to `ret_weights` (contiguous, float32 or float64 as the problem; NULL: not wanted). */
+void attention_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights);
+
+/* scale * q.k of one pair in double, and the same after softcap. */
+double attention_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j);
+double attention_capped(const struct attention_plan *plan, double score);
+
+/* True where key j is banned for query i by position or by mask. */
+bool attention_banned(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j);
+
+/* attention_block_f32.c, attention_block_f64.c: a block, written once in attention_block.inc.h. Leaves the block's weights in
+ * *ret_weights with *ret_stride elements from row to row, where plan->weights_wanted. */
+void attention_block_f32(struct attention_plan *plan, const struct attention_scratch *scratch,
+                         const struct attention_block *block, float **ret_weights, size_t *ret_stride);
+void attention_block_f64(struct attention_plan *plan, const struct attention_scratch *scratch,
+                         const struct attention_block *block, double **ret_weights, size_t *ret_stride);
+
+#endif

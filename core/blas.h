@@ -1,0 +1,9 @@
+/* blas.h: the one setting of the BLAS library that core relies on. */
+#ifndef ATTND_CORE_BLAS_H
+#define ATTND_CORE_BLAS_H
+
+/* Each BLAS call runs on its caller's thread alone from now on; core's tiles do the spreading. Call once, before any
+ * computation, from one thread. */
+void blas_init(void);
+
+#endif

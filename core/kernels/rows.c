@@ -1,0 +1,195 @@
+/* rows.c: the kernels of kernels.h in GCC's vector types. Built once per KERNEL_TARGET with that target's flags, and with
+ * contraction to fused multiply-adds, without errno and traps: safe here, since nothing reads errno or the exception flags and
+ * no step relies on a product being rounded on its own. */
+#include "core/kernels.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ROW_LANES 16
+
+typedef float lanes_f32 __attribute__((vector_size(ROW_LANES * sizeof(float))));
+typedef int32_t lanes_i32 __attribute__((vector_size(ROW_LANES * sizeof(int32_t))));
+
+#define LOG2_E 1.44269504088896340736F
+#define LN2_HIGH 0.693145751953125F /* 16 bits: its products with exponents are exact */
+#define LN2_LOW 1.428606820309417e-6F
+#define ROUND_MAGIC 0x1.8p23F /* adding it leaves the nearest integer in the low bits */
+#define EXP_ZERO (-104.0F)    /* e to this and below rounds to 0 */
+
+static inline lanes_f32 load_f32(const float *from)
+{
+    lanes_f32 lanes;
+    memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+}
+
+static inline void store_f32(float *to, const lanes_f32 *lanes)
+{
+    memcpy(to, lanes, sizeof *lanes);
+}
+
+static inline lanes_i32 select_i32(lanes_i32 mask, lanes_i32 yes, lanes_i32 no)
+{
+    return (mask & yes) | (~mask & no);
+}
+
+static inline lanes_f32 select_f32(lanes_i32 mask, lanes_f32 yes, lanes_f32 no)
+{
+    return (lanes_f32)select_i32(mask, (lanes_i32)yes, (lanes_i32)no);
+}
+
+/* 2^n for -126 <= n <= 127. */
+static inline lanes_f32 power_of_two(lanes_i32 n)
+{
+    return (lanes_f32)((n + 127) << 23);
+}
+
+/* e^x for x <= 0: x = n ln 2 + r with |r| <= ln(2)/2, e^r by a polynomial interpolated at Chebyshev's nodes (relative error
+ * 1e-8), then two factors for 2^n, so that a subnormal result is rounded once. */
+static inline lanes_f32 exp_lanes(lanes_f32 x)
+{
+    const lanes_f32 zero = {0};
+    x = select_f32(x > EXP_ZERO, x, zero + EXP_ZERO);
+    lanes_f32 shifted = x * LOG2_E + ROUND_MAGIC;
+    lanes_i32 n = (lanes_i32)shifted - (lanes_i32)(zero + ROUND_MAGIC);
+    lanes_f32 n_real = shifted - ROUND_MAGIC;
+    lanes_f32 r = x - n_real * LN2_HIGH;
+    r = r - n_real * LN2_LOW;
+    lanes_f32 p = r * 0.001392617611993558F + 0.008363173074513711F;
+    p = p * r + 0.041666554662050534F;
+    p = p * r + 0.1666657702559799F;
+    p = p * r + 0.5F;
+    p = p * (r * r) + r;
+    p = p + 1.0F;
+    lanes_i32 half = n >> 1;
+    return p * power_of_two(half) * power_of_two(n - half);
+}
+
+static inline float sum_lanes(const lanes_f32 *lanes)
+{
+    float part[ROW_LANES];
+    memcpy(part, lanes, sizeof part);
+    for (size_t width = ROW_LANES / 2; width > 0; width /= 2)
+        for (size_t i = 0; i < width; i++)
+            part[i] += part[i + width];
+    return part[0];
+}
+
+static float exp_row_f32(float *row, size_t count, float max)
+{
+    lanes_f32 sum = {0};
+    size_t j = 0;
+    for (; j + ROW_LANES <= count; j += ROW_LANES) {
+        lanes_f32 p = exp_lanes(load_f32(row + j) - max);
+        sum += p;
+        store_f32(row + j, &p);
+    }
+    if (j < count) {
+        float rest[ROW_LANES];
+        for (size_t i = 0; i < ROW_LANES; i++)
+            rest[i] = j + i < count ? row[j + i] : -INFINITY;
+        lanes_f32 p = exp_lanes(load_f32(rest) - max);
+        sum += p;
+        store_f32(rest, &p);
+        memcpy(row + j, rest, (count - j) * sizeof *row);
+    }
+    return sum_lanes(&sum);
+}
+
+static double exp_row_f64(double *row, size_t count, double max)
+{
+    double sum = 0;
+    for (size_t j = 0; j < count; j++) {
+        row[j] = exp(row[j] - max);
+        sum += row[j];
+    }
+    return sum;
+}
+
+static bool max_row_f32(const float *row, size_t count, float *ret_max)
+{
+    lanes_f32 max = (lanes_f32){0} - INFINITY;
+    lanes_f32 odd = {0}; /* 0 while all is finite, NaN after */
+    size_t j = 0;
+    for (; j + ROW_LANES <= count; j += ROW_LANES) {
+        lanes_f32 x = load_f32(row + j);
+        max = select_f32(x > max, x, max);
+        odd += x - x;
+    }
+    float top = -INFINITY;
+    float rest_odd = sum_lanes(&odd);
+    for (size_t i = 0; i < ROW_LANES; i++)
+        top = max[i] > top ? max[i] : top;
+    for (; j < count; j++) {
+        top = row[j] > top ? row[j] : top;
+        rest_odd += row[j] - row[j];
+    }
+    *ret_max = top;
+    return rest_odd == 0;
+}
+
+static bool max_row_f64(const double *row, size_t count, double *ret_max)
+{
+    double top = -INFINITY;
+    double odd = 0;
+    for (size_t j = 0; j < count; j++) {
+        top = row[j] > top ? row[j] : top;
+        odd += row[j] - row[j];
+    }
+    *ret_max = top;
+    return odd == 0;
+}
+
+static void scale_row_f32(float *row, size_t count, float factor)
+{
+    for (size_t j = 0; j < count; j++)
+        row[j] *= factor;
+}
+
+static void scale_row_f64(double *row, size_t count, double factor)
+{
+    for (size_t j = 0; j < count; j++)
+        row[j] *= factor;
+}
+
+static bool finite_row_f32(const float *row, size_t count)
+{
+    lanes_f32 odd = {0};
+    size_t j = 0;
+    for (; j + ROW_LANES <= count; j += ROW_LANES) {
+        lanes_f32 x = load_f32(row + j);
+        odd += x - x;
+    }
+    float rest = sum_lanes(&odd);
+    for (; j < count; j++)
+        rest += row[j] - row[j];
+    return rest == 0;
+}
+
+static bool finite_row_f64(const double *row, size_t count)
+{
+    double odd = 0;
+    for (size_t j = 0; j < count; j++)
+        odd += row[j] - row[j];
+    return odd == 0;
+}
+
+#define TARGET_NAME_(target) #target
+#define TARGET_NAME(target) TARGET_NAME_(target)
+#define TARGET_TABLE_(target) kernels_##target
+#define TARGET_TABLE(target) TARGET_TABLE_(target)
+
+extern const struct kernels TARGET_TABLE(KERNEL_TARGET);
+const struct kernels TARGET_TABLE(KERNEL_TARGET) = {
+    .name = TARGET_NAME(KERNEL_TARGET),
+    .exp_row_f32 = exp_row_f32,
+    .exp_row_f64 = exp_row_f64,
+    .max_row_f32 = max_row_f32,
+    .max_row_f64 = max_row_f64,
+    .scale_row_f32 = scale_row_f32,
+    .scale_row_f64 = scale_row_f64,
+    .finite_row_f32 = finite_row_f32,
+    .finite_row_f64 = finite_row_f64,
+};
