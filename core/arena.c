@@ -27,8 +27,8 @@ void arena_init(struct arena *arena, size_t cap_bytes)
     *arena = (struct arena){.cap_bytes = cap_bytes};
 }
 
-/* A small allocation may open a block that later ones don't fill, so it counts as its share of two; a large one has a
- * header of its own. Sums of costs therefore bound what a sequence of allocations takes, up to one started block. */
+/* Each allocation is charged this, whether or not it opens a block, so sums of costs hold in any order. A small one counts
+ * twice, for the room that the next block's opener leaves behind; the one block being filled is charged to nobody. */
 size_t arena_cost(size_t bytes)
 {
     size_t rounded = round_up(bytes);
@@ -39,18 +39,12 @@ size_t arena_cost(size_t bytes)
 
 static struct arena_block *block_add(struct arena *arena, size_t bytes, struct error *err)
 {
-    if (bytes > arena->cap_bytes - arena->used_bytes) {
-        (void)error_set(err, ERROR_NO_MEMORY, "the request needs more memory than the %zu bytes computed for it",
-                        arena->cap_bytes);
-        return NULL;
-    }
     struct arena_block *block = aligned_alloc(ARENA_ALIGNMENT_BYTES, bytes);
     if (block == NULL) {
         (void)error_set(err, ERROR_NO_MEMORY, "the machine has no %zu bytes of memory left", bytes);
         return NULL;
     }
     *block = (struct arena_block){.older = arena->newest, .bytes = bytes, .used = ARENA_HEADER_BYTES};
-    arena->used_bytes += bytes;
     arena->newest = block;
     return block;
 }
@@ -66,30 +60,37 @@ static void block_put_behind(struct arena *arena, struct arena_block *shared)
     arena->newest = shared;
 }
 
+/* Returns a block with `rounded` bytes of room, a new one where the newest has less. */
+static struct arena_block *block_with_room(struct arena *arena, size_t rounded, struct error *err)
+{
+    struct arena_block *shared = arena->newest;
+    if (shared != NULL && rounded <= shared->bytes - shared->used)
+        return shared;
+    if (rounded < ARENA_BLOCK_BYTES / 2)
+        return block_add(arena, ARENA_BLOCK_BYTES, err);
+    struct arena_block *own = block_add(arena, rounded + ARENA_HEADER_BYTES, err);
+    if (own != NULL)
+        block_put_behind(arena, shared);
+    return own;
+}
+
 void *arena_alloc(struct arena *arena, size_t bytes, struct error *err)
 {
-    size_t rounded = round_up(bytes);
-    struct arena_block *block = arena->newest;
-    if (block == NULL || rounded > block->bytes - block->used) {
-        if (rounded >= ARENA_BLOCK_BYTES / 2) {
-            if (rounded > SIZE_MAX - ARENA_HEADER_BYTES) {
-                (void)error_set(err, ERROR_NO_MEMORY, "%zu bytes are more than can be addressed", bytes);
-                return NULL;
-            }
-            struct arena_block *shared = block;
-            block = block_add(arena, rounded + ARENA_HEADER_BYTES, err);
-            if (block == NULL)
-                return NULL;
-            block_put_behind(arena, shared);
-        } else {
-            size_t room = arena->cap_bytes - arena->used_bytes;
-            size_t wanted = rounded + ARENA_HEADER_BYTES;
-            size_t block_bytes = size_max(wanted, size_min(ARENA_BLOCK_BYTES, room & ~(size_t)(ARENA_ALIGNMENT_BYTES - 1)));
-            block = block_add(arena, block_bytes, err);
-            if (block == NULL)
-                return NULL;
-        }
+    size_t cost = arena_cost(bytes);
+    if (cost == SIZE_MAX) {
+        (void)error_set(err, ERROR_NO_MEMORY, "%zu bytes are more than can be addressed", bytes);
+        return NULL;
     }
+    if (cost > arena->cap_bytes - arena->used_bytes) {
+        (void)error_set(err, ERROR_NO_MEMORY, "the request needs more memory than the %zu bytes computed for it",
+                        arena->cap_bytes);
+        return NULL;
+    }
+    size_t rounded = round_up(bytes);
+    struct arena_block *block = block_with_room(arena, rounded, err);
+    if (block == NULL)
+        return NULL;
+    arena->used_bytes += cost;
     void *memory = (char *)block + block->used;
     block->used += rounded;
     return memory;

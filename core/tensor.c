@@ -62,6 +62,8 @@ size_t tensor_count(const struct tensor *t)
 
 bool tensor_is_contiguous(const struct tensor *t)
 {
+    if (tensor_count(t) == 0)
+        return true;
     size_t stride = 1;
     for (size_t axis = t->rank; axis-- > 0;) {
         if (t->shape[axis] != 1 && t->stride[axis] != (ptrdiff_t)stride)
