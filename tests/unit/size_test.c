@@ -1,0 +1,53 @@
+/* Sizes saturate at SIZE_MAX instead of wrapping around. */
+#include "core/size.h"
+#include "tests/check.h"
+
+static const size_t half = (size_t)1 << (sizeof(size_t) * 4); /* half * half is one past SIZE_MAX */
+
+static void adds(void **state)
+{
+    (void)state;
+    assert_true(size_add(2, 3) == 5);
+    assert_true(size_add(SIZE_MAX, 0) == SIZE_MAX);
+    assert_true(size_add(SIZE_MAX - 1, 1) == SIZE_MAX);
+    assert_true(size_add(SIZE_MAX, 1) == SIZE_MAX);
+    assert_true(size_add(SIZE_MAX, SIZE_MAX) == SIZE_MAX);
+}
+
+static void multiplies(void **state)
+{
+    (void)state;
+    assert_true(size_multiply(6, 7) == 42);
+    assert_true(size_multiply(half, half) == SIZE_MAX);
+    assert_true(size_multiply(half, half - 1) == half * (half - 1));
+    assert_true(size_multiply(SIZE_MAX, 1) == SIZE_MAX);
+    assert_true(size_multiply(SIZE_MAX, 2) == SIZE_MAX);
+    assert_true(size_multiply(SIZE_MAX, SIZE_MAX) == SIZE_MAX);
+    assert_true(size_multiply(0, SIZE_MAX) == 0);
+}
+
+static void overflow_stays_through_a_sum(void **state)
+{
+    (void)state;
+    assert_true(size_add(size_multiply(half, half), 1) == SIZE_MAX);
+    assert_true(size_multiply(size_add(SIZE_MAX, 1), 4) == SIZE_MAX);
+}
+
+static void picks_the_smaller_and_the_larger(void **state)
+{
+    (void)state;
+    assert_true(size_min(2, 3) == 2 && size_min(3, 2) == 2 && size_min(3, 3) == 3);
+    assert_true(size_max(2, 3) == 3 && size_max(3, 2) == 3 && size_max(3, 3) == 3);
+    assert_true(size_min(0, SIZE_MAX) == 0 && size_max(0, SIZE_MAX) == SIZE_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adds),
+        cmocka_unit_test(multiplies),
+        cmocka_unit_test(overflow_stays_through_a_sum),
+        cmocka_unit_test(picks_the_smaller_and_the_larger),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
