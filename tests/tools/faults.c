@@ -16,7 +16,7 @@ static volatile int sink;
 
 static int heap(int one)
 {
-    char *block = malloc(8);
+    char *block = malloc(8 * (size_t)one);
     if (block == NULL)
         return 1;
     memset(block, 0, 8);

@@ -1,7 +1,7 @@
 # tap.sh: what the shell tests share. Sourced; prints TAP.
 # shellcheck shell=bash
 set -uo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,0 +1,205 @@
+# attnd's build. `make help` lists the targets.
+#
+#   build/          attnd, tests/, bench/, and their objects
+#   build/NAME/     the same for SANITIZER=NAME: address (with undefined), undefined, thread; and fuzz, which is made with clang
+#
+# Sources are found by folder: a new file needs no line here.
+
+SHELL := /bin/bash
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := attnd
+
+V ?=#              1: show the commands
+SANITIZER ?=#      address, undefined or thread
+SECONDS ?= 30#     for each fuzzer of `make fuzz`
+LISTEN ?= 127.0.0.1:8080# for `make run`
+ONLY ?=#           the stages of `make test`; all, if empty
+BENCH ?= *#        the programs of `make bench`
+
+VERSION := $(file < VERSION)
+Q := $(if $(V),,@)
+say = @printf '  %-5s %s\n' $(1) $(2)
+
+# ---- flavours -------------------------------------------------------------------------------------------------------
+
+B := $(if $(SANITIZER),build/$(SANITIZER),build)
+
+SANITIZE_address := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
+SANITIZE_undefined := -fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all
+SANITIZE_thread := -fsanitize=thread
+SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all
+SANITIZE := $(SANITIZE_$(SANITIZER))
+ifneq ($(SANITIZER),)
+ifeq ($(SANITIZE),)
+$(error SANITIZER is "$(SANITIZER)", not address, undefined or thread)
+endif
+endif
+
+ifeq ($(SANITIZER),fuzz)
+CC := clang
+else ifeq ($(origin CC),default)
+CC := gcc
+endif
+
+# ---- flags ----------------------------------------------------------------------------------------------------------
+
+# The plain build is where warnings are errors: sanitizers add code that confuses the flow warnings.
+WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wvla $(if $(SANITIZER),,-Werror)
+FORTIFY := -U_FORTIFY_SOURCE $(if $(SANITIZER),,-D_FORTIFY_SOURCE=2)
+HARDENING := -fstack-protector-strong -fno-omit-frame-pointer $(FORTIFY)
+
+# Contraction off: a*b+c rounds twice everywhere, so results do not depend on what the compiler could fuse.
+NUMBERS := -ffp-contract=off
+
+# Kernels may fuse, and need no errno nor floating-point traps: nobody reads them. NaN, infinities, the sign of zero and
+# the order of sums stay as written. Their vectors never cross an object, so how these would be passed does not matter.
+KERNEL_NUMBERS := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi
+
+# Headers of libraries are system headers: their warnings are not ours.
+LIBRARIES := libmicrohttpd jansson openblas
+TEST_LIBRARIES := cmocka libcurl
+library_cflags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1) 2>/dev/null))
+library_libs = $(foreach library,$(1),$(or $(shell pkg-config --libs $(library) 2>/dev/null),$(patsubst %,-l%,$(library:lib%=%))))
+
+X86_64 := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
+
+DEFINES := -D_GNU_SOURCE -DATTND_VERSION='"$(VERSION)"' $(if $(X86_64),-DKERNEL_X86_64)
+COMPILE_FLAGS := -std=gnu11 -I. $(DEFINES) $(call library_cflags,$(LIBRARIES) $(TEST_LIBRARIES))
+OPTIMISE := -O2 -g
+COMPILE = $(CC) $(COMPILE_FLAGS) $(OPTIMISE) $(NUMBERS) $(WARNINGS) $(HARDENING) $(SANITIZE) $(CFLAGS) -MMD -MP -c $< -o $@
+
+LINK = $(CC) $(OPTIMISE) $(SANITIZE) -Wl,-z,relro,-z,now -Wl,--as-needed $(LDFLAGS)
+LIBS := $(call library_libs,$(LIBRARIES)) -lpthreadpool -lm -pthread
+TEST_LIBS := $(call library_libs,$(TEST_LIBRARIES)) $(LIBS)
+
+# ---- sources --------------------------------------------------------------------------------------------------------
+
+KERNEL_TARGETS := generic $(if $(X86_64),avx2 avx512)
+KERNEL_generic :=
+KERNEL_avx2 := -mavx2 -mfma
+KERNEL_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
+
+objects = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)))
+programs = $(patsubst %.c,$(B)/%,$(wildcard $(1)))
+
+KERNEL_OBJECTS := $(foreach target,$(KERNEL_TARGETS),$(patsubst %.c,$(B)/%.$(target).o,$(wildcard core/kernels/*.c)))
+ROOM_OBJECTS := $(call objects,core/*.c api/*.c) $(KERNEL_OBJECTS)
+SERVER_OBJECTS := $(call objects,server/*.c)
+
+UNIT_TESTS := $(call programs,tests/unit/*_test.c)
+SUPPORT_OBJECTS := $(filter-out $(UNIT_TESTS:=.o),$(call objects,tests/*.c tests/unit/*.c))
+HTTP_OBJECTS := $(call objects,tests/http/*.c)
+HTTP_TEST := $(if $(HTTP_OBJECTS),$(B)/tests/http_test)
+FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
+EXHAUSTIVE := $(call programs,tests/exhaustive/*.c)
+BENCHES := $(call programs,bench/*.c)
+
+# Tests link archives: each takes what it names, and a test of the server does without the object that has main().
+ARCHIVES := $(B)/support.a $(B)/server.a $(B)/rooms.a
+
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind fuzz exhaustive bench lint layers format \
+	deps test-deps lint-deps clean help
+
+attnd: $(B)/attnd ## builds attnd (the default)
+
+unit-tests: $(UNIT_TESTS)
+http-tests: $(B)/attnd $(HTTP_TEST)
+tool-tests: $(B)/tests/tools/faults
+
+$(B)/attnd: $(SERVER_OBJECTS) $(ROOM_OBJECTS)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ $(LIBS) -o $@
+
+$(B)/rooms.a: $(ROOM_OBJECTS)
+$(B)/server.a: $(SERVER_OBJECTS)
+$(B)/support.a: $(SUPPORT_OBJECTS)
+$(ARCHIVES): | $(B)/.deps
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(UNIT_TESTS) $(EXHAUSTIVE) $(BENCHES): %: %.o $(ARCHIVES)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $< -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(TEST_LIBS) -o $@
+
+# Talks HTTP to $ATTND_BIN; of the archives it takes what reads the replies.
+$(B)/tests/http_test: $(HTTP_OBJECTS) $(ARCHIVES)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(HTTP_OBJECTS) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(TEST_LIBS) -o $@
+
+$(B)/tests/tools/faults: %: %.o
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ -pthread -o $@
+
+$(FUZZERS): %: %.o $(ARCHIVES)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -fsanitize=fuzzer $< -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(TEST_LIBS) -o $@
+
+$(B)/%.o: %.c Makefile VERSION | $(B)/.deps
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(COMPILE)
+
+define kernel_rule
+$(B)/core/kernels/%.$(1).o: core/kernels/%.c Makefile VERSION | $(B)/.deps
+	$$(call say,CC,"$$< ($(1))")
+	$$(Q)mkdir -p $$(@D) && $$(COMPILE) $(KERNEL_NUMBERS) -DKERNEL_TARGET=$(1) $(KERNEL_$(1))
+endef
+$(foreach target,$(KERNEL_TARGETS),$(eval $(call kernel_rule,$(target))))
+
+# Says what is missing, where something is, before the compiler does.
+$(B)/.deps: scripts/deps
+	$(Q)scripts/deps --check build && mkdir -p $(@D) && touch $@
+
+.SECONDARY:
+-include $(shell [ ! -d $(B) ] || find $(B) -name '*.d')
+
+# ---- what people type -----------------------------------------------------------------------------------------------
+# The scripts call make again, so that libraries installed on the way are seen. They start with + to share the job server.
+
+run: ## installs what is missing, builds, starts the daemon and shows the notebook's request (LISTEN=host:port, ONCE=1)
+	@scripts/deps run
+	+@$(MAKE) --no-print-directory SANITIZER=$(SANITIZER) attnd
+	@scripts/run $(B)/attnd $(LISTEN)
+
+test: test-deps ## runs every test (ONLY="unit http": some stages; SANITIZER=thread: unit and http under it)
+	+@scripts/test $(or $(ONLY),$(SANITIZER))
+
+valgrind: test-deps ## runs the unit tests under valgrind
+	+@scripts/test valgrind
+
+fuzz: test-deps ## fuzzes each fuzzer for SECONDS=30
+	+@$(MAKE) --no-print-directory SANITIZER=fuzz fuzzers
+	@scripts/fuzz $(SECONDS)
+
+fuzzers: $(FUZZERS)
+
+exhaustive: $(EXHAUSTIVE) ## runs the tests that take minutes
+	@for program in $^; do echo "== $$program"; $$program || exit 1; done
+
+bench: $(filter $(patsubst %,$(B)/bench/%,$(subst *,%,$(BENCH))),$(BENCHES)) ## measures (BENCH=name: one program)
+	@for program in $^; do echo "== $$program"; $$program || exit 1; done
+
+lint: export LINT_FLAGS = $(COMPILE_FLAGS)
+lint: lint-deps ## checks format, defects, banned functions, scripts and openapi.yaml
+	@scripts/lint
+
+layers: ## checks that includes run server -> api -> core, one library a room
+	@scripts/layers
+
+format: ## formats the C files
+	@scripts/lint format
+
+deps: ## installs what building needs
+	@scripts/deps build
+
+test-deps: ## installs what testing needs
+	@scripts/deps build test
+
+lint-deps:
+	@scripts/deps build lint
+
+clean: ## removes build/
+	$(Q)rm -rf build
+
+help: ## prints this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
