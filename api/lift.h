@@ -4,13 +4,17 @@
  *   {"query": [[1, 2], [3, 4]], "causal": true}
  *   -> envelope {"query":[0],"causal":true}, arrays[0] = the text [[1, 2], [3, 4]], shape [2, 2], numbers
  *
- * An array is lifted where its first leaf is a number, a boolean or a non-finite form, or where it has no leaf ([], [[], []]).
+ * An array is lifted where its first leaf is a number, a boolean or a non-finite form, or where it has none: the first leaf
+ * is what its first element's first element's (and so on) holds, so [[], "x"] has none. Arrays that begin otherwise, with an
+ * object, null or any other string, stay, and what they hold is lifted by the same rule.
  * Non-finite forms are the strings "NaN" "nan" "Infinity" "inf" "-Infinity" "-inf" and the bare tokens NaN Infinity
  * -Infinity that Python's json writes. In the envelope a lifted array is an array of one integer, its index: the text itself
- * cannot hold such an array, since it would have been lifted. A bare non-finite token outside of arrays becomes the string.
+ * cannot hold such an array, since it would have been lifted. A bare non-finite token outside of lifted arrays becomes the
+ * string. All else is kept byte by byte, but for white space between tokens, for the JSON library to judge.
  *
- * lift_scan is fast and only finds where arrays end, their first shape and their count of elements, so that costs can be
- * computed before memory is taken; lift_read checks every byte. */
+ * lift_scan is fast and only finds where arrays end and their first shape, so that costs can be computed before memory is
+ * taken; lift_read checks every byte. A text is JSON only if both and the JSON library agree: an array that is never read
+ * is never checked. */
 #ifndef ATTND_API_LIFT_H
 #define ATTND_API_LIFT_H
 
@@ -36,14 +40,15 @@ struct lift_array {
     size_t envelope_offset_bytes;    /* of its stand-in in the envelope */
     size_t envelope_bytes;           /* of its stand-in */
     enum lift_kind kind;
-    size_t rank; /* at least 1 */
-    size_t shape[TENSOR_RANK_MAX]; /* as the array's first elements have it; lift_read checks the others against it */
+    size_t rank;                   /* at least 1 */
+    size_t shape[TENSOR_RANK_MAX]; /* as the array's first elements have it; lift_read checks the others against it. Of a
+                                      ragged array it may count far more elements than the text holds. */
 };
 
 struct lift {
     const char *text; /* borrowed: the body */
     size_t text_bytes;
-    char *envelope; /* in the arena; NUL-terminated */
+    char *envelope; /* in the arena; NUL-terminated, and may hold NUL bytes of the text before that */
     size_t envelope_bytes;
     struct lift_array *arrays; /* in the arena */
     size_t array_count;
@@ -52,20 +57,23 @@ struct lift {
 /* What lift_scan takes of its arena at the most. */
 size_t lift_scan_cost(void);
 
-/* Fails   malformed (text that ends early, brackets that do not match; with line and column), invalid (an array deeper
- *         than TENSOR_RANK_MAX), too_large (over a maximum above), no_memory. */
+/* `text` is not NULL, need not end in NUL, and is borrowed for as long as `ret` is used.
+ * Fails   malformed (text that ends early, brackets that do not match; with line and column), invalid (an array deeper
+ *         than TENSOR_RANK_MAX; with line and column), too_large (over a maximum above), no_memory. */
 bool lift_scan(const char *text, size_t text_bytes, struct arena *arena, struct lift *ret, struct error *err)
     __attribute__((warn_unused_result));
 
 /* Reads array `array` into `ret_data`: shape_count(array->rank, array->shape) elements, row-major, contiguous, each
- * correctly rounded to `dtype` (DTYPE_F32, DTYPE_F64, or DTYPE_BOOL: one byte an element, 0 or 1).
+ * correctly rounded to `dtype` (DTYPE_F32, DTYPE_F64, or DTYPE_BOOL: one byte an element, 0 or 1). Never writes past them;
+ * on failure some are written.
  * Fails   malformed (not JSON; with line and column), invalid (ragged; a boolean among numbers or the other way round; a
- *         string, null or object; a finite literal that overflows the dtype): err->pointer is `pointer` + the place, as
- *         "/query" + "/1/0". */
-bool lift_read(const struct lift *lift, const struct lift_array *array, enum dtype dtype, const char *pointer,
-               void *ret_data, struct error *err) __attribute__((warn_unused_result));
+ *         string, null or object; a finite literal that overflows the dtype): the first fault in the text, err->pointer is
+ *         `pointer` + the place, as "/query" + "/1/0". */
+bool lift_read(const struct lift *lift, const struct lift_array *array, enum dtype dtype, const char *pointer, void *ret_data,
+               struct error *err) __attribute__((warn_unused_result));
 
-/* The body's offset of an offset in the envelope (one inside a stand-in gives its array's start). */
+/* The body's offset of an offset in the envelope (one inside a stand-in gives its array's start; the envelope's end gives the
+ * body's). */
 size_t lift_body_offset(const struct lift *lift, size_t envelope_offset_bytes);
 
 /* Line (from 1) and column (from 1, in bytes) of an offset in a text. */

@@ -1,0 +1,16 @@
+/* lift_jump.h: finds where an array ends and the shape along its first elements, without reading its numbers.
+ *
+ * Only brackets outside of strings decide where an array ends; what else stands in it is lift_read's to judge. So the pass
+ * looks at 64 bytes at a time and stops at brackets and quotes alone; commas are counted only where they make up the shape. */
+#ifndef ATTND_API_LIFT_JUMP_H
+#define ATTND_API_LIFT_JUMP_H
+
+#include <stdbool.h>
+
+#include "api/lift.h"
+
+/* `text` is at the array's '['; array->kind and array->rank hold. Fills array->text_bytes and array->shape.
+ * Returns false where the text ends before the array does. */
+bool lift_jump(const char *text, const char *end, struct lift_array *array) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,179 @@
+#include "api/lift.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "api/lift_fault.h"
+#include "api/lift_text.h"
+#include "api/number_read.h"
+
+/* An array's text ends with its ']', and lift_scan saw to it that this one matches its '['. So whatever stops at a ']'
+ * outside of strings needs no look at the end of the text, as long as each ']' that is passed closes a '[' that was. */
+static inline const char *space_end(const char *at)
+{
+    while (lift_is_space(*at))
+        at++;
+    return at;
+}
+
+/* An element that is none of the usual: a non-finite form, else a fault (NULL). */
+static const char *read_odd(struct lift_reading *reading, size_t i, const char *at, void *ret)
+{
+    const size_t rank = reading->array->rank;
+    double value;
+    reading->index[rank - 1] = i;
+    if (reading->dtype != DTYPE_BOOL) {
+        const char *after = lift_non_finite(at, reading->end, &value);
+        if (after != NULL) {
+            if (reading->dtype == DTYPE_F32)
+                ((float *)ret)[i] = (float)value;
+            else
+                ((double *)ret)[i] = value;
+            return after;
+        }
+        if (number_read_f64(at, reading->end, &value) != NULL) {
+            (void)lift_fault_overflow(reading, rank, at);
+            return NULL;
+        }
+    }
+    (void)lift_fault_element(reading, rank, at);
+    return NULL;
+}
+
+static inline const char *read_bool(const char *at, const char *end, uint8_t *ret)
+{
+    if (end - at < (ptrdiff_t)sizeof "true") /* with the ']' */
+        return NULL;
+    bool is_true = memcmp(at, "true", 4) == 0;
+    bool is_false = memcmp(at, "fals", 4) == 0 && at[4] == 'e';
+    *ret = is_true;
+    return (is_true | is_false) ? at + 4 + is_false : NULL;
+}
+
+/* Returns the first byte after element `i` at `at`, or NULL with the error set. */
+static inline const char *read_element(struct lift_reading *reading, enum dtype dtype, size_t i, const char *at, void *ret)
+{
+    const char *after;
+    switch (dtype) {
+    case DTYPE_F32:
+        after = number_read_f32(at, reading->end, (float *)ret + i);
+        if (after != NULL && fabsf(((float *)ret)[i]) <= FLT_MAX)
+            return after;
+        break;
+    case DTYPE_F64:
+        after = number_read_f64(at, reading->end, (double *)ret + i);
+        if (after != NULL && fabs(((double *)ret)[i]) <= DBL_MAX)
+            return after;
+        break;
+    case DTYPE_BOOL:
+        after = read_bool(at, reading->end, (uint8_t *)ret + i);
+        if (after != NULL)
+            return after;
+        break;
+    }
+    return read_odd(reading, i, at, ret);
+}
+
+/* Reads `count` elements from behind their '[' on. Returns the first byte after their ']', or NULL with the error set. */
+static inline __attribute__((always_inline)) const char *read_row(struct lift_reading *reading, enum dtype dtype, size_t count,
+                                                                  const char *at, void *ret)
+{
+    for (size_t i = 0; i < count; i++) {
+        at = read_element(reading, dtype, i, space_end(at), ret);
+        if (at == NULL)
+            return NULL;
+        at = space_end(at);
+        if (*at != (i + 1 < count ? ',' : ']')) {
+            reading->index[reading->array->rank - 1] = i;
+            (void)lift_fault_after(reading, reading->array->rank, at);
+            return NULL;
+        }
+        at++;
+    }
+    if (count > 0)
+        return at;
+    at = space_end(at);
+    if (*at == ']')
+        return at + 1;
+    (void)lift_fault_not_empty(reading, reading->array->rank, at);
+    return NULL;
+}
+
+/* One loop for each dtype. */
+static const char *read_row_of(struct lift_reading *reading, const char *at, void *ret)
+{
+    const size_t count = reading->array->shape[reading->array->rank - 1];
+    switch (reading->dtype) {
+    case DTYPE_F32:
+        return read_row(reading, DTYPE_F32, count, at, ret);
+    case DTYPE_F64:
+        return read_row(reading, DTYPE_F64, count, at, ret);
+    case DTYPE_BOOL:
+        return read_row(reading, DTYPE_BOOL, count, at, ret);
+    }
+    return NULL;
+}
+
+/* Opens arrays from `*depth` on until a row's elements follow. */
+static bool read_down(struct lift_reading *reading, size_t *depth, const char **at)
+{
+    for (; *depth < reading->array->rank; (*depth)++) {
+        *at = space_end(*at);
+        if (**at != '[')
+            return lift_fault_element(reading, *depth, *at);
+        (*at)++;
+        reading->index[*depth] = 0;
+    }
+    return true;
+}
+
+/* Closes arrays until one goes on with an element, or all are closed. */
+static bool read_up(struct lift_reading *reading, size_t *depth, const char **at)
+{
+    for ((*depth)--; *depth > 0; (*depth)--) {
+        const size_t axis = *depth - 1;
+        const bool last = reading->index[axis] + 1 == reading->array->shape[axis];
+        *at = space_end(*at);
+        if (**at != (last ? ']' : ','))
+            return lift_fault_after(reading, *depth, *at);
+        (*at)++;
+        if (!last) {
+            reading->index[axis]++;
+            return true;
+        }
+    }
+    return true;
+}
+
+bool lift_read(const struct lift *lift, const struct lift_array *array, enum dtype dtype, const char *pointer, void *ret_data,
+               struct error *err)
+{
+    assert(array->rank >= 1 && array->rank <= TENSOR_RANK_MAX);
+    struct lift_reading reading = {
+        .text = lift->text,
+        .end = lift->text + array->offset_bytes + array->text_bytes,
+        .array = array,
+        .dtype = dtype,
+        .pointer = pointer,
+        .err = err,
+    };
+    const size_t row_bytes = array->shape[array->rank - 1] * dtype_bytes(dtype);
+    const char *at = lift->text + array->offset_bytes;
+    char *row = ret_data;
+    size_t depth = 0;
+    do {
+        if (!read_down(&reading, &depth, &at))
+            return false;
+        at = read_row_of(&reading, at, row);
+        if (at == NULL)
+            return false;
+        row += row_bytes;
+        if (!read_up(&reading, &depth, &at))
+            return false;
+    } while (depth > 0);
+    assert(at == reading.end);
+    return true;
+}
