@@ -61,7 +61,7 @@ static void draw_order(struct draw *draw, size_t rank, size_t *ret_order)
 }
 
 struct tensor view_drawn(struct view_pool *pool, enum dtype dtype, size_t rank, const size_t *shape, struct draw *draw,
-                         bool may_repeat)
+                         size_t repeatable)
 {
     struct tensor view = {.dtype = dtype, .rank = rank};
     size_t order[TENSOR_RANK_MAX];
@@ -73,7 +73,7 @@ struct tensor view_drawn(struct view_pool *pool, enum dtype dtype, size_t rank, 
     for (size_t k = rank; k-- > 0;) {
         size_t axis = order[k];
         view.shape[axis] = shape[axis];
-        if (may_repeat && draw_chance(draw, 0.1))
+        if (axis < repeatable && draw_chance(draw, 0.1))
             continue;
         size_t stride = extent * (draw_chance(draw, 0.2) ? 2 : 1);
         size_t reach = shape[axis] > 0 ? (shape[axis] - 1) * stride : 0;

@@ -24,10 +24,10 @@ struct view_pool {
 /* A contiguous view; its elements hold VIEW_GAP_BYTE. */
 struct tensor view_contiguous(struct view_pool *pool, enum dtype dtype, size_t rank, const size_t *shape);
 
-/* As view_contiguous, but with a drawn layout: axes permuted, gaps, negative strides, an unaligned start; and where
- * `may_repeat`, some axes with stride 0. */
+/* As view_contiguous, but with a drawn layout: axes permuted, gaps, negative strides, an unaligned start; and some of the
+ * first `repeatable` axes with stride 0. */
 struct tensor view_drawn(struct view_pool *pool, enum dtype dtype, size_t rank, const size_t *shape, struct draw *draw,
-                         bool may_repeat);
+                         size_t repeatable);
 
 void view_pool_done(struct view_pool *pool);
 

@@ -10,20 +10,6 @@
 
 #define ALLOCATION_COUNT 300
 
-/* The sanitizers' allocators end the process where malloc says no; here it is the saying no that is tested. */
-const char *__asan_default_options(void); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-const char *__tsan_default_options(void); /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-
-const char *__asan_default_options(void) /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-{
-    return "allocator_may_return_null=1";
-}
-
-const char *__tsan_default_options(void) /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
-{
-    return "allocator_may_return_null=1";
-}
-
 static bool is_aligned(const void *memory)
 {
     return (uintptr_t)memory % ARENA_ALIGNMENT_BYTES == 0;
@@ -182,7 +168,8 @@ static void absurd_sizes_fail(void **state)
     check_refused(SIZE_MAX, SIZE_MAX - 4 * ARENA_ALIGNMENT_BYTES);
 }
 
-/* Within the cap, but more than any address space has: the system's refusal is an error, not an end. */
+/* Within the cap, but more than any address space has: the system's refusal is an error, not an end. (The sanitizers'
+ * allocators refuse likewise under allocator_may_return_null=1.) */
 static void system_without_room_fails(void **state)
 {
     (void)state;

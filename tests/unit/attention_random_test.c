@@ -1,0 +1,76 @@
+/* Thousands of small cases, each with its own shape and its own mix of options and results, against the oracle.
+ *
+ *   ATTENTION_CASES  how many (default CASES_DEFAULT)
+ *   ATTENTION_SEED   the first one's seed (default 1): with ATTENTION_CASES=1, the one case that failed */
+#include <stdlib.h>
+
+#include "tests/attention_case.h"
+#include "tests/attention_check.h"
+#include "tests/check.h"
+#include "tests/worker_pool.h"
+
+#define CASES_DEFAULT 2000
+#define TOKENS_MAX 70
+
+static size_t setting(const char *name, size_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? (size_t)strtoull(text, NULL, 10) : otherwise;
+}
+
+static struct attention_dims draw_dims(struct draw *draw)
+{
+    struct attention_dims dims = {
+        .dtype = draw_chance(draw, 0.7) ? DTYPE_F32 : DTYPE_F64,
+        .B = draw_size(draw, 1, 3),
+        .Hkv = draw_size(draw, 1, 3),
+        .Tq = draw_size(draw, 1, TOKENS_MAX),
+        .Tk = draw_size(draw, 1, TOKENS_MAX),
+        .D = draw_size(draw, 1, draw_chance(draw, 0.5) ? 16 : 80),
+        .Dv = draw_size(draw, 1, draw_chance(draw, 0.5) ? 16 : 80),
+    };
+    dims.H = dims.Hkv * draw_size(draw, 1, 3);
+    if (draw_chance(draw, 0.3))
+        dims.Tk = dims.Tq;
+    if (draw_chance(draw, 0.1))
+        dims.Tq = 1; /* decoding */
+    return dims;
+}
+
+/* Each option of its own chance, so that few and many meet. */
+static unsigned draw_options(struct draw *draw)
+{
+    double chance = draw_unit(draw);
+    unsigned options = 0;
+    for (unsigned option = 1; option < CASE_OPTIONS_ALL; option <<= 1) {
+        if (draw_chance(draw, chance))
+            options |= option;
+    }
+    return options;
+}
+
+static void compositions(void **state)
+{
+    (void)state;
+    size_t case_count = setting("ATTENTION_CASES", CASES_DEFAULT), first_seed = setting("ATTENTION_SEED", 1);
+    struct worker_pool workers;
+    worker_pool_init(&workers, 2);
+    for (size_t k = 0; k < case_count; k++) {
+        struct draw draw = {first_seed + k};
+        struct attention_dims dims = draw_dims(&draw);
+        unsigned options = draw_options(&draw);
+        unsigned wanted = draw_chance(&draw, 0.5) ? RESULTS_ALL : (unsigned)draw_size(&draw, 1, RESULTS_ALL);
+        struct attention_case c;
+        attention_case_init(&c, &dims, options, first_seed + k);
+        check_case(&c, wanted, draw_chance(&draw, 0.1) ? &workers.executor : NULL);
+        attention_case_done(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compositions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
