@@ -2,10 +2,29 @@
 
 #include <math.h>
 
+/* Offsets and windows may be anything an int64_t holds: what lies past its ends is as far away as the ends are. */
+static int64_t add_saturating(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static int64_t int64_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t int64_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 int64_t attention_position(const struct attention_plan *plan, size_t b, size_t i)
 {
     const int64_t *offsets = plan->problem->query_offsets;
-    return (offsets == NULL ? 0 : offsets[b]) + (int64_t)i;
+    return add_saturating(offsets == NULL ? 0 : offsets[b], (int64_t)i);
 }
 
 void attention_visible(const struct attention_plan *plan, size_t b, size_t i, size_t *ret_begin, size_t *ret_end)
@@ -14,12 +33,12 @@ void attention_visible(const struct attention_plan *plan, size_t b, size_t i, si
     int64_t position = attention_position(plan, b, i);
     int64_t begin = 0;
     int64_t end = (int64_t)(problem->key_lengths == NULL ? plan->Tk : problem->key_lengths[b]);
-    if (problem->causal && position + 1 < end)
-        end = position + 1;
-    if (problem->window_right >= 0 && position + problem->window_right + 1 < end)
-        end = position + problem->window_right + 1;
-    if (problem->window_left >= 0 && position - problem->window_left > begin)
-        begin = position - problem->window_left;
+    if (problem->causal)
+        end = int64_min(end, add_saturating(position, 1));
+    if (problem->window_right >= 0)
+        end = int64_min(end, add_saturating(add_saturating(position, problem->window_right), 1));
+    if (problem->window_left >= 0)
+        begin = int64_max(begin, add_saturating(position, -problem->window_left));
     if (end < 0)
         end = 0;
     *ret_begin = begin < end ? (size_t)begin : (size_t)end;

@@ -55,13 +55,6 @@ struct attention_block {
     size_t key_begin, key_end;  /* the keys that some row of the block may see by position */
 };
 
-/* The element [b, h, i] of a rank-4 view, as a pointer to its last axis. */
-static inline void *tensor_row(const struct tensor *t, size_t b, size_t h, size_t i)
-{
-    ptrdiff_t at = (ptrdiff_t)b * t->stride[0] + (ptrdiff_t)h * t->stride[1] + (ptrdiff_t)i * t->stride[2];
-    return (char *)t->data + at * (ptrdiff_t)dtype_bytes(t->dtype);
-}
-
 /* attention_bans.c: what a query may see. */
 
 /* The keys [*ret_begin, *ret_end) that causal, window and key_lengths leave to query i of item b. */

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/size.h"
 
@@ -90,6 +91,27 @@ bool tensor_broadcast(const struct tensor *t, size_t rank, const size_t *shape, 
     }
     *ret = view;
     return true;
+}
+
+/* One row of `count` elements of `bytes` each. */
+static void row_copy(const char *from, ptrdiff_t from_stride, char *to, ptrdiff_t to_stride, size_t count, size_t bytes)
+{
+    if (from_stride == 1 && to_stride == 1) {
+        memcpy(to, from, count * bytes);
+        return;
+    }
+    for (ptrdiff_t d = 0; d < (ptrdiff_t)count; d++)
+        memcpy(to + d * to_stride * (ptrdiff_t)bytes, from + d * from_stride * (ptrdiff_t)bytes, bytes);
+}
+
+void tensor_copy(const struct tensor *from, const struct tensor *to)
+{
+    assert(from->rank == 4 && to->rank == 4 && from->dtype == to->dtype);
+    for (size_t i = 0; i < from->shape[0] && from->shape[3] > 0; i++)
+        for (size_t j = 0; j < from->shape[1]; j++)
+            for (size_t k = 0; k < from->shape[2]; k++)
+                row_copy(tensor_row(from, i, j, k), from->stride[3], tensor_row(to, i, j, k), to->stride[3], from->shape[3],
+                         dtype_bytes(from->dtype));
 }
 
 char *shape_text(size_t rank, const size_t *shape, char *text, size_t text_bytes)

@@ -42,6 +42,16 @@ bool tensor_is_contiguous(const struct tensor *t);
 bool tensor_broadcast(const struct tensor *t, size_t rank, const size_t *shape, struct tensor *ret)
     __attribute__((warn_unused_result));
 
+/* The element [i, j, k, 0] of a view, a pointer into its data: a row where the last axis is the row's. */
+static inline void *tensor_row(const struct tensor *t, size_t i, size_t j, size_t k)
+{
+    ptrdiff_t at = (ptrdiff_t)i * t->stride[0] + (ptrdiff_t)j * t->stride[1] + (ptrdiff_t)k * t->stride[2];
+    return (char *)t->data + at * (ptrdiff_t)dtype_bytes(t->dtype);
+}
+
+/* Copies a (B,H,T,D) view's elements to another of the same shape and dtype. */
+void tensor_copy(const struct tensor *from, const struct tensor *to);
+
 /* Writes "[2, 3, 4]" to `text`, cut at `text_bytes`. Returns text. */
 #define SHAPE_TEXT_BYTES_MAX 200
 char *shape_text(size_t rank, const size_t *shape, char *text, size_t text_bytes);

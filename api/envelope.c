@@ -1,0 +1,156 @@
+#include "api/envelope.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/names.h"
+#include "api/source.h"
+
+#define FOUND_BYTES_MAX 64 /* of a client's value that an error quotes */
+#define EXPECTED_BYTES_MAX 256
+
+/* A parse error: its place in the body and, for what is JSON but not accepted, the kind. */
+static bool parse_error(const struct lift *lift, const json_error_t *json_error, struct error *err)
+{
+    size_t position = json_error->position < 0 ? 0 : (size_t)json_error->position;
+    size_t line, column;
+    lift_line_column(lift->text, lift_body_offset(lift, position), &line, &column);
+    enum json_error_code code = json_error_code(json_error);
+    switch (code) {
+    case json_error_duplicate_key:
+        return error_set(err, ERROR_INVALID, "line %zu, column %zu: %s: each name may stand once", line, column,
+                         json_error->text);
+    case json_error_numeric_overflow:
+        return error_set(err, ERROR_INVALID, "line %zu, column %zu: %s", line, column, json_error->text);
+    case json_error_out_of_memory:
+        return error_set(err, ERROR_NO_MEMORY, "no memory left to read the request");
+    default:
+        return error_set(err, ERROR_MALFORMED, "not JSON: line %zu, column %zu: %s", line, column, json_error->text);
+    }
+}
+
+bool envelope_parse(const struct lift *lift, json_t **ret, struct error *err)
+{
+    json_error_t json_error;
+    *ret = json_loadb(lift->envelope, lift->envelope_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &json_error);
+    return *ret != NULL || parse_error(lift, &json_error, err);
+}
+
+/* What a value is, in words that quote the client: 12, "abc", an array of shape [2, 3]. */
+static const char *found_text(const struct lift *lift, const json_t *value, char *text, size_t text_bytes)
+{
+    const struct lift_array *array = source_lifted(lift, value);
+    char shape[SHAPE_TEXT_BYTES_MAX];
+    if (array != NULL) {
+        const char *content = array->kind == LIFT_BOOLS ? "booleans" : "numbers";
+        (void)snprintf(text, text_bytes, "an array of %s of shape %s", content,
+                       shape_text(array->rank, array->shape, shape, sizeof shape));
+    } else if (json_is_object(value)) {
+        (void)snprintf(text, text_bytes, "an object");
+    } else if (json_is_array(value)) {
+        (void)snprintf(text, text_bytes, "an array that does not begin with a number");
+    } else {
+        char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        (void)snprintf(text, text_bytes, "%.*s", FOUND_BYTES_MAX - 1, dump == NULL ? "a value" : dump);
+        free(dump);
+    }
+    return text;
+}
+
+bool envelope_refuse(const struct lift *lift, const json_t *value, const char *pointer, const char *expected, struct error *err)
+{
+    char found[SHAPE_TEXT_BYTES_MAX + FOUND_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, pointer, "%s, where %s is expected", found_text(lift, value, found, sizeof found),
+                        expected);
+}
+
+void pointer_append(const char *pointer, const char *name, char *ret, size_t ret_bytes)
+{
+    size_t used = (size_t)snprintf(ret, ret_bytes, "%s/", pointer);
+    for (const char *c = name; *c != '\0' && used + 3 < ret_bytes; c++) {
+        if (*c == '~' || *c == '/') {
+            ret[used++] = '~';
+            ret[used++] = *c == '~' ? '0' : '1';
+        } else {
+            ret[used++] = *c;
+        }
+    }
+    if (used < ret_bytes)
+        ret[used] = '\0';
+}
+
+bool envelope_known(const json_t *object, const char *pointer, const char *const *names, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach ((json_t *)object, name, value) {
+        size_t i = 0;
+        while (names[i] != NULL && strcmp(names[i], name) != 0)
+            i++;
+        if (names[i] != NULL)
+            continue;
+        char place[ERROR_POINTER_BYTES_MAX];
+        pointer_append(pointer, name, place, sizeof place);
+        const char *nearest = names_nearest(name, names);
+        if (nearest == NULL)
+            return error_set_at(err, ERROR_INVALID, place, "%.60s: no such field", name);
+        return error_set_at(err, ERROR_INVALID, place, "%.60s: no such field; did you mean %s?", name, nearest);
+    }
+    return true;
+}
+
+bool envelope_integer(const struct lift *lift, const json_t *value, const char *pointer, int64_t min, int64_t max, int64_t *ret,
+                      struct error *err)
+{
+    bool fits = false;
+    if (json_is_integer(value)) {
+        *ret = json_integer_value(value);
+        fits = *ret >= min && *ret <= max;
+    } else if (json_is_real(value)) { /* 4.0 is an integer to JSON Schema, and what some languages write */
+        double real = json_real_value(value);
+        fits = real == floor(real) && fabs(real) <= 0x1p53 && real >= (double)min && real <= (double)max;
+        *ret = fits ? (int64_t)real : 0;
+    }
+    if (fits)
+        return true;
+    char expected[EXPECTED_BYTES_MAX];
+    (void)snprintf(expected, sizeof expected, "an integer from %" PRId64 " to %" PRId64, min, max);
+    return envelope_refuse(lift, value, pointer, expected, err);
+}
+
+bool envelope_number(const struct lift *lift, const json_t *value, const char *pointer, double *ret, struct error *err)
+{
+    if (!json_is_number(value))
+        return envelope_refuse(lift, value, pointer, "a finite number", err);
+    *ret = json_number_value(value);
+    return true;
+}
+
+bool envelope_bool(const struct lift *lift, const json_t *value, const char *pointer, bool *ret, struct error *err)
+{
+    if (!json_is_boolean(value))
+        return envelope_refuse(lift, value, pointer, "true or false", err);
+    *ret = json_is_true(value);
+    return true;
+}
+
+bool envelope_choice(const struct lift *lift, const json_t *value, const char *pointer, const char *const *choices, size_t *ret,
+                     struct error *err)
+{
+    const char *text = json_string_value(value);
+    for (size_t i = 0; text != NULL && choices[i] != NULL; i++) {
+        if (strcmp(text, choices[i]) != 0)
+            continue;
+        *ret = i;
+        return true;
+    }
+    char expected[EXPECTED_BYTES_MAX];
+    size_t used = 0;
+    for (size_t i = 0; choices[i] != NULL && used < sizeof expected; i++)
+        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s\"%s\"",
+                                 i == 0 ? "" : choices[i + 1] == NULL ? " or " : ", ", choices[i]);
+    return envelope_refuse(lift, value, pointer, expected, err);
+}

@@ -1,0 +1,371 @@
+#include "api/plan_shapes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/size.h"
+
+/* A tensor's shape by meaning. */
+struct axes {
+    size_t batch, heads, tokens, width; /* width: of one head */
+};
+
+static bool refuse_pair(const struct source *a, const struct source *b, const char *what, struct error *err)
+{
+    char a_shape[SHAPE_TEXT_BYTES_MAX], b_shape[SHAPE_TEXT_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, b->pointer, "%s: %s has shape %s, %s has shape %s", what, a->pointer + 1,
+                        shape_text(a->rank, a->shape, a_shape, sizeof a_shape), b->pointer + 1,
+                        shape_text(b->rank, b->shape, b_shape, sizeof b_shape));
+}
+
+static bool refuse_shape(const struct source *a, const char *expected, struct error *err)
+{
+    char shape[SHAPE_TEXT_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, a->pointer, "shape %s, where %s is expected",
+                        shape_text(a->rank, a->shape, shape, sizeof shape), expected);
+}
+
+static bool refuse_bool(const struct source *a, struct error *err)
+{
+    if (!source_is_bool(a))
+        return true;
+    return error_set_at(err, ERROR_INVALID, a->array_pointer, "booleans, where numbers are expected: only a mask may hold booleans");
+}
+
+/* Reads a tensor's axes. `heads` are packed in the last axis where the tensor has no head axis of its own. */
+static bool axes_of(const struct plan *plan, const struct source *source, size_t heads, struct axes *ret, struct error *err)
+{
+    const size_t *shape = source->shape;
+    size_t tokens_axis = source->rank - 2;
+    *ret = (struct axes){.batch = source->rank == 2 ? 1 : shape[0], .heads = heads};
+    if (plan->rank4) {
+        bool heads_first = plan->memory == PLAN_HEADS_FIRST;
+        ret->heads = shape[heads_first ? 1 : 2];
+        ret->tokens = shape[heads_first ? 2 : 1];
+        ret->width = shape[3];
+        return true;
+    }
+    ret->tokens = shape[tokens_axis];
+    ret->width = shape[tokens_axis + 1] / heads;
+    if (shape[tokens_axis + 1] % heads == 0)
+        return true;
+    char text[SHAPE_TEXT_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, source->pointer, "shape %s: the last axis does not divide into %zu heads",
+                        shape_text(source->rank, shape, text, sizeof text), heads);
+}
+
+static bool check_groups(const struct plan *plan, const char *pointer, struct error *err)
+{
+    if (plan->Hkv != 0 && plan->H % plan->Hkv == 0)
+        return true;
+    if (plan->H == 0 && plan->Hkv == 0)
+        return true;
+    return error_set_at(err, ERROR_INVALID, pointer,
+                        "%zu query heads cannot share %zu key and value heads: the second must divide the first", plan->H, plan->Hkv);
+}
+
+/* num_heads and num_kv_heads, for tensors without a head axis of their own. */
+static bool packed_heads(struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    if (request->has_num_kv_heads && !request->has_num_heads)
+        return error_set_at(err, ERROR_INVALID, "/num_kv_heads", "num_kv_heads goes with num_heads");
+    plan->has_heads = request->has_num_heads;
+    plan->H = request->has_num_heads ? (size_t)request->num_heads : 1;
+    plan->Hkv = request->has_num_kv_heads ? (size_t)request->num_kv_heads : plan->H;
+    return check_groups(plan, "/num_kv_heads", err);
+}
+
+/* Where rank 4 tensors say how many heads they have, num_heads may only repeat it. */
+static bool check_head_count(const char *pointer, bool given, int64_t count, size_t heads, struct error *err)
+{
+    if (!given || (uint64_t)count == heads)
+        return true;
+    return error_set_at(err, ERROR_INVALID, pointer, "%" PRId64 ", where the tensors' head axis holds %zu", count, heads);
+}
+
+static bool check_layout(struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    plan->memory = plan->rank4 && request->layout == LAYOUT_BHTD ? PLAN_HEADS_FIRST : PLAN_TOKENS_FIRST;
+    if (request->has_layout && !plan->rank4)
+        return error_set_at(err, ERROR_INVALID, "/layout", "layout speaks of rank 4 tensors, and these have no head axis of their own");
+    return true;
+}
+
+static bool tensors_rank(struct plan *plan, struct error *err)
+{
+    const struct source *tensors = plan->request->tensors;
+    const struct source *query = &tensors[REQUEST_QUERY];
+    if (query->rank < 2 || query->rank > 4)
+        return refuse_shape(query, "[Tq, D], [B, Tq, D] or [B, H, Tq, D]", err);
+    static const enum request_tensor others[] = {REQUEST_KEY, REQUEST_VALUE, REQUEST_PAST_KEY, REQUEST_PAST_VALUE};
+    if (!refuse_bool(query, err))
+        return false;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const struct source *other = &tensors[others[i]];
+        if (other->kind == SOURCE_ABSENT)
+            continue;
+        if (other->rank != query->rank)
+            return refuse_pair(query, other, "the ranks differ", err);
+        if (!refuse_bool(other, err))
+            return false;
+    }
+    plan->has_batch = query->rank > 2;
+    plan->rank4 = query->rank == 4;
+    return true;
+}
+
+/* past_key and past_value stand before key and value on the token axis. */
+static bool tensors_past(struct plan *plan, const struct axes *k, const struct axes *v, struct error *err)
+{
+    const struct source *tensors = plan->request->tensors;
+    const struct source *past_key = &tensors[REQUEST_PAST_KEY], *past_value = &tensors[REQUEST_PAST_VALUE];
+    if (past_key->kind == SOURCE_ABSENT && past_value->kind == SOURCE_ABSENT)
+        return true;
+    if (past_key->kind == SOURCE_ABSENT || past_value->kind == SOURCE_ABSENT)
+        return error_set_at(err, ERROR_INVALID, past_key->kind == SOURCE_ABSENT ? "/past_value" : "/past_key",
+                            "past_key and past_value go together");
+    struct axes pk, pv;
+    if (!axes_of(plan, past_key, plan->Hkv, &pk, err) || !axes_of(plan, past_value, plan->Hkv, &pv, err))
+        return false;
+    if (pk.batch != k->batch || pk.heads != k->heads || pk.width != k->width)
+        return refuse_pair(&tensors[REQUEST_KEY], past_key, "past_key does not fit before key", err);
+    if (pv.batch != v->batch || pv.heads != v->heads || pv.width != v->width)
+        return refuse_pair(&tensors[REQUEST_VALUE], past_value, "past_value does not fit before value", err);
+    if (pk.tokens != pv.tokens)
+        return refuse_pair(past_key, past_value, "the numbers of past tokens differ", err);
+    plan->Tpast = pk.tokens;
+    return true;
+}
+
+bool plan_shapes_of_tensors(struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    const struct source *query = &request->tensors[REQUEST_QUERY];
+    const struct source *key = &request->tensors[REQUEST_KEY];
+    const struct source *value = &request->tensors[REQUEST_VALUE];
+    if (!tensors_rank(plan, err) || !check_layout(plan, err))
+        return false;
+    if (!plan->rank4 && !packed_heads(plan, err))
+        return false;
+    struct axes q, k, v;
+    if (!axes_of(plan, query, plan->H, &q, err) || !axes_of(plan, key, plan->Hkv, &k, err) ||
+        !axes_of(plan, value, plan->Hkv, &v, err))
+        return false;
+    if (q.batch != k.batch)
+        return refuse_pair(query, key, "the batch sizes differ", err);
+    if (k.batch != v.batch)
+        return refuse_pair(key, value, "the batch sizes differ", err);
+    if (q.width != k.width)
+        return refuse_pair(query, key, "the head sizes differ", err);
+    if (k.heads != v.heads)
+        return refuse_pair(key, value, "the numbers of heads differ", err);
+    if (k.tokens != v.tokens)
+        return refuse_pair(key, value, "the numbers of tokens differ", err);
+    plan->B = q.batch;
+    plan->H = q.heads;
+    plan->Hkv = k.heads;
+    plan->Tq = q.tokens;
+    plan->Tnew = k.tokens;
+    plan->D = q.width;
+    plan->Dv = v.width;
+    if (plan->rank4) {
+        plan->has_heads = true;
+        if (!check_groups(plan, "/key", err) ||
+            !check_head_count("/num_heads", request->has_num_heads, request->num_heads, plan->H, err) ||
+            !check_head_count("/num_kv_heads", request->has_num_kv_heads, request->num_kv_heads, plan->Hkv, err))
+            return false;
+    }
+    if (!tensors_past(plan, &k, &v, err))
+        return false;
+    plan->Tk = size_add(plan->Tpast, plan->Tnew);
+    return true;
+}
+
+/* A weight that the request gives must be [out, in] with the right `in`; returns its `out` in *ret_out, 0 where not given. */
+static bool weight_out(const struct plan *plan, enum request_projection which, size_t in, size_t *ret_out, struct error *err)
+{
+    const struct source *weight = &plan->request->weights[which];
+    *ret_out = 0;
+    if (weight->kind == SOURCE_ABSENT)
+        return true;
+    if (!refuse_bool(weight, err))
+        return false;
+    char shape[SHAPE_TEXT_BYTES_MAX];
+    if (weight->rank != 2 || weight->shape[1] != in)
+        return error_set_at(err, ERROR_INVALID, weight->pointer, "shape %s, where [out, %zu] is expected: the weight as torch's Linear stores it",
+                            shape_text(weight->rank, weight->shape, shape, sizeof shape), in);
+    *ret_out = weight->shape[0];
+    return true;
+}
+
+static bool check_out(const struct plan *plan, enum request_projection which, size_t heads, size_t width, struct error *err)
+{
+    static const char *const names[PROJECTIONS] = {"key", "query", "value", "output"};
+    const struct source *weight = &plan->request->weights[which];
+    const struct source *bias = &plan->request->biases[which];
+    size_t out = size_multiply(heads, width);
+    char shape[SHAPE_TEXT_BYTES_MAX];
+    if (weight->kind != SOURCE_ABSENT && weight->shape[0] != out)
+        return error_set_at(err, ERROR_INVALID, weight->pointer, "shape %s gives %zu features, where %zu heads of size %zu are expected",
+                            shape_text(weight->rank, weight->shape, shape, sizeof shape), weight->shape[0], heads, width);
+    if (bias->kind != SOURCE_ABSENT && (bias->rank != 1 || bias->shape[0] != out))
+        return error_set_at(err, ERROR_INVALID, bias->pointer, "shape %s, where [%zu] is expected: one number a feature",
+                            shape_text(bias->rank, bias->shape, shape, sizeof shape), out);
+    if (bias->kind != SOURCE_ABSENT && !refuse_bool(bias, err))
+        return false;
+    if (weight->kind == SOURCE_ABSENT && !plan->request->has_seed)
+        return error_set_at(err, ERROR_INVALID, "/projection", "projection.%s is not given, and there is no seed to draw it from",
+                            names[which]);
+    return true;
+}
+
+static bool tokens_check(struct plan *plan, const struct source *x, const struct source *from, struct error *err)
+{
+    if (x->rank < 2 || x->rank > 3)
+        return refuse_shape(x, "[T, C] or [B, T, C]", err);
+    if (from->rank != x->rank)
+        return refuse_pair(x, from, "the ranks differ", err);
+    if (x->rank == 3 && from->shape[0] != x->shape[0])
+        return refuse_pair(x, from, "the batch sizes differ", err);
+    if (!refuse_bool(x, err) || !refuse_bool(from, err) || !check_layout(plan, err) || !packed_heads(plan, err))
+        return false;
+    plan->has_batch = x->rank == 3;
+    plan->B = plan->has_batch ? x->shape[0] : 1;
+    plan->Tq = x->shape[x->rank - 2];
+    plan->C = x->shape[x->rank - 1];
+    plan->Tnew = plan->Tk = from->shape[from->rank - 2];
+    plan->context_C = from->shape[from->rank - 1];
+    return true;
+}
+
+/* projection "identity": the tokens are query, key and value. */
+static bool tokens_identity(struct plan *plan, const struct source *x, const struct source *from, struct error *err)
+{
+    struct axes q, k;
+    if (!axes_of(plan, x, plan->H, &q, err) || !axes_of(plan, from, plan->Hkv, &k, err))
+        return false;
+    if (q.width != k.width)
+        return refuse_pair(x, from, "with projection \"identity\" the head sizes differ", err);
+    plan->D = plan->Dv = q.width;
+    const struct request *request = plan->request;
+    if (request->has_head_size && (uint64_t)request->head_size != plan->D)
+        return error_set_at(err, ERROR_INVALID, "/head_size", "%" PRId64 ", where the tokens give heads of size %zu with projection \"identity\"",
+                            request->head_size, plan->D);
+    return true;
+}
+
+/* The head size: given, or what the weights of query or key imply. */
+static bool tokens_head_size(struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    size_t query_out, key_out, value_out;
+    if (!weight_out(plan, PROJECTION_QUERY, plan->C, &query_out, err) ||
+        !weight_out(plan, PROJECTION_KEY, plan->context_C, &key_out, err) ||
+        !weight_out(plan, PROJECTION_VALUE, plan->context_C, &value_out, err))
+        return false;
+    if (request->has_head_size)
+        plan->D = (size_t)request->head_size;
+    else if (request->weights[PROJECTION_QUERY].kind != SOURCE_ABSENT)
+        plan->D = query_out / plan->H;
+    else if (request->weights[PROJECTION_KEY].kind != SOURCE_ABSENT)
+        plan->D = key_out / plan->Hkv;
+    else
+        return error_set_at(err, ERROR_INVALID, "/head_size", "head_size is missing: with x, give head_size, the projections, or projection \"identity\"");
+    plan->Dv = request->weights[PROJECTION_VALUE].kind == SOURCE_ABSENT ? plan->D : value_out / plan->Hkv;
+    return true;
+}
+
+bool plan_shapes_of_tokens(struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    const struct source *x = &request->tensors[REQUEST_X];
+    const struct source *context = &request->tensors[REQUEST_CONTEXT];
+    const struct source *from = context->kind == SOURCE_ABSENT ? x : context;
+    if (!tokens_check(plan, x, from, err))
+        return false;
+    if (request->identity)
+        return tokens_identity(plan, x, from, err);
+    if (!tokens_head_size(plan, err) || !check_out(plan, PROJECTION_QUERY, plan->H, plan->D, err) ||
+        !check_out(plan, PROJECTION_KEY, plan->Hkv, plan->D, err) || !check_out(plan, PROJECTION_VALUE, plan->Hkv, plan->Dv, err))
+        return false;
+    size_t width = size_multiply(plan->H, plan->Dv);
+    size_t output = 0;
+    if (!weight_out(plan, PROJECTION_OUTPUT, width, &output, err))
+        return false;
+    const struct source *bias = &request->biases[PROJECTION_OUTPUT];
+    if (bias->kind != SOURCE_ABSENT && request->weights[PROJECTION_OUTPUT].kind == SOURCE_ABSENT)
+        return error_set_at(err, ERROR_INVALID, bias->pointer, "a bias without its weight");
+    if (output != 0 && !check_out(plan, PROJECTION_OUTPUT, 1, output, err))
+        return false;
+    const size_t shapes[PROJECTIONS][2] = {
+        [PROJECTION_KEY] = {size_multiply(plan->Hkv, plan->D), plan->context_C},
+        [PROJECTION_QUERY] = {size_multiply(plan->H, plan->D), plan->C},
+        [PROJECTION_VALUE] = {size_multiply(plan->Hkv, plan->Dv), plan->context_C},
+        [PROJECTION_OUTPUT] = {output, width},
+    };
+    for (size_t i = 0; i < PROJECTIONS; i++) {
+        memcpy(plan->weight_shape[i], shapes[i], sizeof shapes[i]);
+        if (shapes[i][0] > SOURCE_AXIS_MAX || shapes[i][1] > SOURCE_AXIS_MAX)
+            return error_set_limit(err, "axis-length", SOURCE_AXIS_MAX, "a projection of shape [%zu, %zu]: an axis may have at most %zu elements",
+                                   shapes[i][0], shapes[i][1], SOURCE_AXIS_MAX);
+    }
+    return true;
+}
+
+static void result_set(struct plan *plan, enum request_result which, const size_t *shape, size_t rank)
+{
+    plan->result_rank[which] = rank;
+    memcpy(plan->result_shape[which], shape, rank * sizeof *shape);
+}
+
+/* [B?, H?, rest...]: the batch and head axes as far as the request has them. */
+static void result_per_head(struct plan *plan, enum request_result which, bool heads, const size_t *rest, size_t rest_rank)
+{
+    size_t shape[4], rank = 0;
+    if (plan->has_batch)
+        shape[rank++] = plan->B;
+    if (heads && plan->has_heads)
+        shape[rank++] = plan->H;
+    for (size_t i = 0; i < rest_rank; i++)
+        shape[rank++] = rest[i];
+    result_set(plan, which, shape, rank);
+}
+
+/* Tokens in the order that query, key and value have in the request. */
+static void result_tokens(struct plan *plan, enum request_result which, size_t heads, size_t tokens, size_t width)
+{
+    if (plan->rank4) {
+        bool heads_first = plan->memory == PLAN_HEADS_FIRST;
+        const size_t shape[4] = {plan->B, heads_first ? heads : tokens, heads_first ? tokens : heads, width};
+        result_set(plan, which, shape, 4);
+        return;
+    }
+    const size_t shape[3] = {plan->B, tokens, size_multiply(heads, width)};
+    result_set(plan, which, plan->has_batch ? shape : shape + 1, plan->has_batch ? 3 : 2);
+}
+
+void plan_shapes_of_results(struct plan *plan)
+{
+    const struct source *tensors = plan->request->tensors;
+    const size_t rows_keys[2] = {plan->Tq, plan->Tk};
+    static const enum request_result stages[] = {RESULT_WEIGHTS, RESULT_SCORES, RESULT_MASKED_SCORES};
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
+        result_per_head(plan, stages[i], true, rows_keys, 2);
+    result_per_head(plan, RESULT_MEAN_WEIGHTS, false, rows_keys, 2);
+    result_per_head(plan, RESULT_LSE, true, rows_keys, 1);
+    result_tokens(plan, RESULT_QUERY, plan->H, plan->Tq, plan->D);
+    result_tokens(plan, RESULT_KEY, plan->Hkv, plan->Tnew, plan->D);
+    result_tokens(plan, RESULT_VALUE, plan->Hkv, plan->Tnew, plan->Dv);
+    result_tokens(plan, RESULT_PRESENT_KEY, plan->Hkv, plan->Tk, plan->D);
+    result_tokens(plan, RESULT_PRESENT_VALUE, plan->Hkv, plan->Tk, plan->Dv);
+    if (plan_projects(plan, PROJECTION_OUTPUT))
+        result_tokens(plan, RESULT_OUTPUT, 1, plan->Tq, plan->weight_shape[PROJECTION_OUTPUT][0]);
+    else
+        result_tokens(plan, RESULT_OUTPUT, plan->H, plan->Tq, plan->Dv);
+    if (plan->from_tokens)
+        result_set(plan, RESULT_X, tensors[REQUEST_X].shape, tensors[REQUEST_X].rank);
+    if (tensors[REQUEST_CONTEXT].kind != SOURCE_ABSENT)
+        result_set(plan, RESULT_CONTEXT, tensors[REQUEST_CONTEXT].shape, tensors[REQUEST_CONTEXT].rank);
+}

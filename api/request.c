@@ -1,0 +1,349 @@
+#include "api/request.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/envelope.h"
+#include "api/number_write.h"
+
+const char *const request_result_names[RESULTS + 1] = {
+    "output", "weights", "mean_weights", "scores", "masked_scores", "lse",           "query",
+    "key",    "value",   "x",            "context", "present_key",   "present_value", NULL,
+};
+
+/* One field on its way in. */
+struct decoder {
+    const struct lift *lift;
+    struct request *request;
+    const char *pointer;
+    struct error *err;
+};
+
+typedef bool decode_function(const struct decoder *d, const json_t *value);
+
+static bool decode_tensor(const struct decoder *d, const json_t *value, enum request_tensor which)
+{
+    return source_decode(d->lift, value, d->pointer, &d->request->tensors[which], d->err);
+}
+
+#define DECODE_TENSOR(field, which)                                                                                            \
+    static bool decode_##field(const struct decoder *d, const json_t *value)                                                  \
+    {                                                                                                                          \
+        return decode_tensor(d, value, which);                                                                                \
+    }
+DECODE_TENSOR(x, REQUEST_X)
+DECODE_TENSOR(context, REQUEST_CONTEXT)
+DECODE_TENSOR(query, REQUEST_QUERY)
+DECODE_TENSOR(key, REQUEST_KEY)
+DECODE_TENSOR(value, REQUEST_VALUE)
+DECODE_TENSOR(past_key, REQUEST_PAST_KEY)
+DECODE_TENSOR(past_value, REQUEST_PAST_VALUE)
+DECODE_TENSOR(mask, REQUEST_MASK)
+
+/* W, or {"weight": W, "bias": b}. */
+static bool decode_layer(const struct decoder *d, const json_t *value, const char *name, enum request_projection which)
+{
+    static const char *const names[] = {"weight", "bias", NULL};
+    struct request *request = d->request;
+    char pointer[SOURCE_POINTER_BYTES_MAX], member[SOURCE_POINTER_BYTES_MAX + 8];
+    (void)snprintf(pointer, sizeof pointer, "/projection/%s", name);
+    if (!json_is_object(value) || json_object_get(value, "shape") != NULL)
+        return source_decode(d->lift, value, pointer, &request->weights[which], d->err);
+    if (!envelope_known(value, pointer, names, d->err))
+        return false;
+    const json_t *weight = json_object_get(value, "weight");
+    const json_t *bias = json_object_get(value, "bias");
+    (void)snprintf(member, sizeof member, "%s/weight", pointer);
+    if (weight != NULL && !source_decode(d->lift, weight, member, &request->weights[which], d->err))
+        return false;
+    (void)snprintf(member, sizeof member, "%s/bias", pointer);
+    if (bias == NULL || json_is_null(bias))
+        return true;
+    if (!source_decode(d->lift, bias, member, &request->biases[which], d->err))
+        return false;
+    if (request->biases[which].kind == SOURCE_DRAWN)
+        return error_set_at(d->err, ERROR_INVALID, member, "a bias is not drawn from the seed: give its numbers or leave it out");
+    return true;
+}
+
+static bool decode_projection(const struct decoder *d, const json_t *value)
+{
+    static const char *const names[] = {"key", "query", "value", "output", NULL}; /* as enum request_projection */
+    struct request *request = d->request;
+    request->has_projection = true;
+    if (json_is_string(value) && strcmp(json_string_value(value), "identity") == 0) {
+        request->identity = true;
+        return true;
+    }
+    if (!json_is_object(value))
+        return envelope_refuse(d->lift, value, d->pointer, "\"identity\" or an object of weights", d->err);
+    if (!envelope_known(value, d->pointer, names, d->err))
+        return false;
+    for (size_t i = 0; names[i] != NULL; i++) {
+        const json_t *layer = json_object_get(value, names[i]);
+        if (layer != NULL && !json_is_null(layer) && !decode_layer(d, layer, names[i], (enum request_projection)i))
+            return false;
+    }
+    return true;
+}
+
+static bool decode_head_size(const struct decoder *d, const json_t *value)
+{
+    d->request->has_head_size = true;
+    return envelope_integer(d->lift, value, d->pointer, 0, REQUEST_HEADS_MAX, &d->request->head_size, d->err);
+}
+
+static bool decode_num_heads(const struct decoder *d, const json_t *value)
+{
+    d->request->has_num_heads = true;
+    return envelope_integer(d->lift, value, d->pointer, 1, REQUEST_HEADS_MAX, &d->request->num_heads, d->err);
+}
+
+static bool decode_num_kv_heads(const struct decoder *d, const json_t *value)
+{
+    d->request->has_num_kv_heads = true;
+    return envelope_integer(d->lift, value, d->pointer, 1, REQUEST_HEADS_MAX, &d->request->num_kv_heads, d->err);
+}
+
+static bool decode_layout(const struct decoder *d, const json_t *value)
+{
+    static const char *const choices[] = {"bhtd", "bthd", NULL};
+    size_t choice = 0;
+    d->request->has_layout = true;
+    if (!envelope_choice(d->lift, value, d->pointer, choices, &choice, d->err))
+        return false;
+    d->request->layout = (enum request_layout)choice;
+    return true;
+}
+
+static bool decode_causal(const struct decoder *d, const json_t *value)
+{
+    if (json_is_boolean(value)) {
+        d->request->causal = json_is_true(value) ? CAUSAL_TRUE : CAUSAL_FALSE;
+        return true;
+    }
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+    if (strcmp(text, "top_left") == 0)
+        d->request->causal = CAUSAL_TOP_LEFT;
+    else if (strcmp(text, "bottom_right") == 0)
+        d->request->causal = CAUSAL_BOTTOM_RIGHT;
+    else
+        return envelope_refuse(d->lift, value, d->pointer, "true, false, \"top_left\" or \"bottom_right\"", d->err);
+    return true;
+}
+
+static bool decode_query_offset(const struct decoder *d, const json_t *value)
+{
+    d->request->has_query_offset = true;
+    return envelope_integer(d->lift, value, d->pointer, -REQUEST_POSITION_MAX, REQUEST_POSITION_MAX, &d->request->query_offset,
+                            d->err);
+}
+
+static bool decode_mask_semantics(const struct decoder *d, const json_t *value)
+{
+    static const char *const choices[] = {"keep", "drop", NULL};
+    size_t choice = 0;
+    d->request->has_mask_semantics = true;
+    if (!envelope_choice(d->lift, value, d->pointer, choices, &choice, d->err))
+        return false;
+    d->request->mask_drops = choice == 1;
+    return true;
+}
+
+/* [B] integers, or one integer where there is no batch axis. */
+static bool decode_key_lengths(const struct decoder *d, const json_t *value)
+{
+    struct request *request = d->request;
+    request->has_key_lengths = true;
+    if (json_is_number(value))
+        return envelope_integer(d->lift, value, d->pointer, 0, REQUEST_POSITION_MAX, &request->key_length, d->err);
+    request->key_lengths_is_list = true;
+    if (!source_decode(d->lift, value, d->pointer, &request->key_lengths_list, d->err))
+        return false;
+    if (request->key_lengths_list.kind == SOURCE_DRAWN || source_is_bool(&request->key_lengths_list))
+        return envelope_refuse(d->lift, value, d->pointer, "one integer an item of the batch", d->err);
+    return true;
+}
+
+static bool decode_window(const struct decoder *d, const json_t *value)
+{
+    int64_t window[2];
+    size_t count = 0;
+    if (!source_integers(d->lift, value, d->pointer, 2, -1, REQUEST_POSITION_MAX, window, &count, d->err))
+        return false;
+    if (count != 2)
+        return error_set_at(d->err, ERROR_INVALID, d->pointer,
+                            "%zu integers, where [left, right] is expected: keys before and after the position that stay "
+                            "visible, -1 for no bound",
+                            count);
+    d->request->window_left = window[0];
+    d->request->window_right = window[1];
+    return true;
+}
+
+static bool decode_scale(const struct decoder *d, const json_t *value)
+{
+    d->request->has_scale = true;
+    return envelope_number(d->lift, value, d->pointer, &d->request->scale, d->err);
+}
+
+static bool decode_softcap(const struct decoder *d, const json_t *value)
+{
+    if (!envelope_number(d->lift, value, d->pointer, &d->request->softcap, d->err))
+        return false;
+    if (!(d->request->softcap > 0))
+        return envelope_refuse(d->lift, value, d->pointer, "a number above 0 (leave softcap out for none)", d->err);
+    return true;
+}
+
+/* A number a query head. */
+static bool decode_per_head(const struct decoder *d, const json_t *value, const char *expected, struct source *ret)
+{
+    if (!source_decode(d->lift, value, d->pointer, ret, d->err))
+        return false;
+    if (ret->kind == SOURCE_DRAWN || source_is_bool(ret))
+        return envelope_refuse(d->lift, value, d->pointer, expected, d->err);
+    return true;
+}
+
+static bool decode_alibi(const struct decoder *d, const json_t *value)
+{
+    if (json_is_boolean(value)) {
+        d->request->alibi = json_is_true(value);
+        return true;
+    }
+    d->request->alibi = true;
+    return decode_per_head(d, value, "true, false or one slope a query head", &d->request->alibi_slopes);
+}
+
+static bool decode_sinks(const struct decoder *d, const json_t *value)
+{
+    return decode_per_head(d, value, "one logit a query head", &d->request->sinks);
+}
+
+static bool decode_rope(const struct decoder *d, const json_t *value)
+{
+    static const char *const names[] = {"style", "base", "dims", NULL};
+    static const char *const styles[] = {"interleaved", "half", NULL};
+    struct request *request = d->request;
+    if (!json_is_object(value))
+        return envelope_refuse(d->lift, value, d->pointer, "an object with \"style\": \"interleaved\" or \"half\"", d->err);
+    if (!envelope_known(value, d->pointer, names, d->err))
+        return false;
+    const json_t *style = json_object_get(value, "style");
+    const json_t *base = json_object_get(value, "base");
+    const json_t *dims = json_object_get(value, "dims");
+    size_t choice = 0;
+    request->has_rope = true;
+    request->rope_base = 10000;
+    if (style == NULL)
+        return error_set_at(d->err, ERROR_INVALID, "/rope/style",
+                            "style is missing: models disagree, so it has no default; \"interleaved\" pairs dimensions 2i and "
+                            "2i+1, \"half\" pairs i and i + dims/2");
+    if (!envelope_choice(d->lift, style, "/rope/style", styles, &choice, d->err))
+        return false;
+    request->rope_style = (enum request_rope_style)choice;
+    if (base != NULL && !envelope_number(d->lift, base, "/rope/base", &request->rope_base, d->err))
+        return false;
+    if (!(request->rope_base > 0))
+        return envelope_refuse(d->lift, base, "/rope/base", "a number above 0", d->err);
+    request->has_rope_dims = dims != NULL;
+    return dims == NULL || envelope_integer(d->lift, dims, "/rope/dims", 0, REQUEST_HEADS_MAX, &request->rope_dims, d->err);
+}
+
+static bool decode_seed(const struct decoder *d, const json_t *value)
+{
+    int64_t seed = 0;
+    if (!envelope_integer(d->lift, value, d->pointer, 0, INT64_MAX, &seed, d->err))
+        return false;
+    d->request->has_seed = true;
+    d->request->seed = (uint64_t)seed;
+    return true;
+}
+
+static bool decode_precision(const struct decoder *d, const json_t *value)
+{
+    static const char *const choices[] = {"float32", "float64", NULL};
+    size_t choice = 0;
+    if (!envelope_choice(d->lift, value, d->pointer, choices, &choice, d->err))
+        return false;
+    d->request->dtype = choice == 0 ? DTYPE_F32 : DTYPE_F64;
+    return true;
+}
+
+static bool decode_return(const struct decoder *d, const json_t *value)
+{
+    const struct lift_array *lifted = source_lifted(d->lift, value);
+    memset(d->request->results, 0, sizeof d->request->results);
+    if (lifted != NULL && lifted->kind == LIFT_EMPTY && lifted->rank == 1)
+        return true;
+    if (!json_is_array(value) || lifted != NULL)
+        return envelope_refuse(d->lift, value, d->pointer, "an array of names, as [\"output\", \"weights\"]", d->err);
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        char place[SOURCE_POINTER_BYTES_MAX];
+        size_t choice = 0;
+        (void)snprintf(place, sizeof place, "/return/%zu", i);
+        if (!envelope_choice(d->lift, json_array_get(value, i), place, request_result_names, &choice, d->err))
+            return false;
+        d->request->results[choice] = true;
+    }
+    return true;
+}
+
+static bool decode_format(const struct decoder *d, const json_t *value)
+{
+    static const char *const choices[] = {"nested", "flat", NULL};
+    size_t choice = 0;
+    if (!envelope_choice(d->lift, value, d->pointer, choices, &choice, d->err))
+        return false;
+    d->request->flat = choice == 1;
+    return true;
+}
+
+static bool decode_decimals(const struct decoder *d, const json_t *value)
+{
+    int64_t decimals = 0;
+    if (!envelope_integer(d->lift, value, d->pointer, 0, NUMBER_DECIMALS_MAX, &decimals, d->err))
+        return false;
+    d->request->decimals = (int)decimals;
+    return true;
+}
+
+static const char *const field_names[] = {
+    "query", "key",          "value",  "past_key",       "past_value",  "x",      "context", "projection", "head_size",
+    "num_heads", "num_kv_heads", "layout", "causal", "query_offset", "mask", "mask_semantics", "key_lengths", "window",
+    "scale", "softcap", "alibi", "rope", "sinks", "seed", "precision", "return", "format", "decimals", NULL,
+};
+
+static decode_function *const field_decoders[] = {
+    decode_query, decode_key, decode_value, decode_past_key, decode_past_value, decode_x, decode_context, decode_projection,
+    decode_head_size, decode_num_heads, decode_num_kv_heads, decode_layout, decode_causal, decode_query_offset, decode_mask,
+    decode_mask_semantics, decode_key_lengths, decode_window, decode_scale, decode_softcap, decode_alibi, decode_rope,
+    decode_sinks, decode_seed, decode_precision, decode_return, decode_format, decode_decimals,
+};
+
+_Static_assert(sizeof field_names / sizeof field_names[0] == sizeof field_decoders / sizeof field_decoders[0] + 1,
+               "a decoder for each field");
+
+bool request_decode(const struct lift *lift, const json_t *envelope, struct request *ret, struct error *err)
+{
+    *ret = (struct request){.window_left = -1, .window_right = -1, .dtype = DTYPE_F32, .decimals = -1};
+    ret->results[RESULT_OUTPUT] = true;
+    ret->results[RESULT_WEIGHTS] = true;
+    if (!json_is_object(envelope))
+        return envelope_refuse(lift, envelope, "", "an object with the fields of a request", err);
+    if (!envelope_known(envelope, "", field_names, err))
+        return false;
+    for (size_t i = 0; field_names[i] != NULL; i++) {
+        const json_t *value = json_object_get(envelope, field_names[i]);
+        if (value == NULL || json_is_null(value)) /* null is how some languages leave a field out */
+            continue;
+        char pointer[SOURCE_POINTER_BYTES_MAX];
+        (void)snprintf(pointer, sizeof pointer, "/%s", field_names[i]);
+        const struct decoder decoder = {.lift = lift, .request = ret, .pointer = pointer, .err = err};
+        if (!field_decoders[i](&decoder, value))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,108 @@
+/* request.h: a request as the client meant it: every field decoded and checked by itself, tensors not yet read, nothing
+ * yet compared with anything else (plan.h does that).
+ *
+ * Memory   borrows the lift and the arena. */
+#ifndef ATTND_API_REQUEST_H
+#define ATTND_API_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/source.h"
+
+/* Tensors by name. The first six are in the order in which a seed draws them. */
+enum request_tensor {
+    REQUEST_X,
+    REQUEST_CONTEXT,
+    REQUEST_KEY,
+    REQUEST_QUERY,
+    REQUEST_VALUE,
+    REQUEST_PAST_KEY,
+    REQUEST_PAST_VALUE,
+    REQUEST_MASK,
+    REQUEST_TENSORS,
+};
+
+/* Projections, in the order in which a seed draws them. */
+enum request_projection {
+    PROJECTION_KEY,
+    PROJECTION_QUERY,
+    PROJECTION_VALUE,
+    PROJECTION_OUTPUT,
+    PROJECTIONS,
+};
+
+/* What a reply may hold, in the order in which it holds them. */
+enum request_result {
+    RESULT_OUTPUT,
+    RESULT_WEIGHTS,
+    RESULT_MEAN_WEIGHTS,
+    RESULT_SCORES,
+    RESULT_MASKED_SCORES,
+    RESULT_LSE,
+    RESULT_QUERY,
+    RESULT_KEY,
+    RESULT_VALUE,
+    RESULT_X,
+    RESULT_CONTEXT,
+    RESULT_PRESENT_KEY,
+    RESULT_PRESENT_VALUE,
+    RESULTS,
+};
+
+extern const char *const request_result_names[RESULTS + 1]; /* NULL-terminated */
+
+enum request_layout { LAYOUT_BHTD, LAYOUT_BTHD };
+enum request_causal { CAUSAL_FALSE, CAUSAL_TRUE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT };
+enum request_rope_style { ROPE_INTERLEAVED, ROPE_HALF };
+
+#define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of offsets and windows: exact in a double, and sums of them fit */
+#define REQUEST_HEADS_MAX INT32_MAX
+
+struct request {
+    struct source tensors[REQUEST_TENSORS];
+    struct source weights[PROJECTIONS];
+    struct source biases[PROJECTIONS];
+    bool has_projection, identity;
+
+    bool has_head_size, has_num_heads, has_num_kv_heads;
+    int64_t head_size, num_heads, num_kv_heads;
+    bool has_layout;
+    enum request_layout layout;
+
+    enum request_causal causal;
+    bool has_query_offset;
+    int64_t query_offset;
+    bool has_mask_semantics, mask_drops; /* boolean true means banned */
+    bool has_key_lengths;
+    bool key_lengths_is_list;
+    struct source key_lengths_list; /* [B] */
+    int64_t key_length;             /* where there is no batch axis */
+    int64_t window_left, window_right; /* -1: unbounded */
+
+    bool has_scale;
+    double scale;
+    double softcap;            /* 0: none */
+    bool alibi;                /* the paper's slopes, unless given */
+    struct source alibi_slopes; /* [H] */
+    struct source sinks;        /* [H] */
+    bool has_rope;
+    enum request_rope_style rope_style;
+    double rope_base;
+    bool has_rope_dims;
+    int64_t rope_dims;
+
+    bool has_seed;
+    uint64_t seed;
+    enum dtype dtype; /* DTYPE_F32 or DTYPE_F64 */
+
+    bool results[RESULTS];
+    bool flat;
+    int decimals; /* -1: not rounded */
+};
+
+/* Decodes the envelope. */
+bool request_decode(const struct lift *lift, const json_t *envelope, struct request *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,136 @@
+#include "api/source.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/envelope.h"
+#include "core/size.h"
+
+#define INTEGERS_MAX 16 /* of a short list that is read on the stack */
+
+const struct lift_array *source_lifted(const struct lift *lift, const json_t *value)
+{
+    if (!json_is_array(value) || json_array_size(value) != 1 || !json_is_integer(json_array_get(value, 0)))
+        return NULL;
+    return &lift->arrays[json_integer_value(json_array_get(value, 0))];
+}
+
+bool source_is_bool(const struct source *source)
+{
+    return source->kind == SOURCE_ARRAY && source->array->kind == LIFT_BOOLS;
+}
+
+bool source_integers(const struct lift *lift, const json_t *value, const char *pointer, size_t count_max, int64_t min,
+                     int64_t max, int64_t *ret, size_t *ret_count, struct error *err)
+{
+    const struct lift_array *array = source_lifted(lift, value);
+    if (array == NULL || array->rank != 1 || array->kind == LIFT_BOOLS)
+        return envelope_refuse(lift, value, pointer, "a flat array of integers", err);
+    size_t count = array->shape[0];
+    if (count > count_max || count > INTEGERS_MAX)
+        return error_set_at(err, ERROR_INVALID, pointer, "%zu integers, where at most %zu are expected", count,
+                            size_min(count_max, INTEGERS_MAX));
+    double numbers[INTEGERS_MAX];
+    if (!lift_read(lift, array, DTYPE_F64, pointer, numbers, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!(numbers[i] >= (double)min && numbers[i] <= (double)max) || numbers[i] != floor(numbers[i])) {
+            char place[ERROR_POINTER_BYTES_MAX];
+            (void)snprintf(place, sizeof place, "%s/%zu", pointer, i);
+            return error_set_at(err, ERROR_INVALID, place, "%.17g, where an integer from %" PRId64 " to %" PRId64 " is expected",
+                                numbers[i], min, max);
+        }
+        ret[i] = (int64_t)numbers[i];
+    }
+    *ret_count = count;
+    return true;
+}
+
+/* No axis may be longer than BLAS can count, whatever the other axes are. */
+static bool check_axes(struct source *source, struct error *err)
+{
+    for (size_t axis = 0; axis < source->rank; axis++) {
+        if (source->shape[axis] <= SOURCE_AXIS_MAX)
+            continue;
+        char shape[SHAPE_TEXT_BYTES_MAX];
+        (void)error_set_limit(err, "axis-length", SOURCE_AXIS_MAX, "shape %s: an axis may have at most %zu elements",
+                              shape_text(source->rank, source->shape, shape, sizeof shape), SOURCE_AXIS_MAX);
+        (void)snprintf(err->pointer, sizeof err->pointer, "%s", source->pointer);
+        return false;
+    }
+    return true;
+}
+
+/* The array of {"shape", "data"} is flat, or nested just as the shape says. */
+static bool check_data(const struct source *source, struct error *err)
+{
+    const struct lift_array *array = source->array;
+    size_t count = shape_count(source->rank, source->shape);
+    if (array->rank == 1 && array->shape[0] == count)
+        return true;
+    if (array->rank == source->rank && memcmp(array->shape, source->shape, array->rank * sizeof array->shape[0]) == 0)
+        return true;
+    char given[SHAPE_TEXT_BYTES_MAX], held[SHAPE_TEXT_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, source->array_pointer,
+                        "data of shape %s, where shape %s needs %zu numbers, flat or nested as the shape says",
+                        shape_text(array->rank, array->shape, held, sizeof held),
+                        shape_text(source->rank, source->shape, given, sizeof given), count);
+}
+
+static bool decode_shape(const struct lift *lift, const json_t *value, struct source *ret, struct error *err)
+{
+    char pointer[SOURCE_POINTER_BYTES_MAX + sizeof "/shape"];
+    (void)snprintf(pointer, sizeof pointer, "%s/shape", ret->pointer);
+    if (value == NULL)
+        return error_set_at(err, ERROR_INVALID, ret->pointer,
+                            "an object without \"shape\", where nested arrays or {\"shape\": [..], \"data\": [..]} are expected");
+    int64_t shape[TENSOR_RANK_MAX];
+    if (!source_integers(lift, value, pointer, TENSOR_RANK_MAX, 0, INT64_C(1) << 53, shape, &ret->rank, err))
+        return false;
+    for (size_t axis = 0; axis < ret->rank; axis++)
+        ret->shape[axis] = (size_t)shape[axis];
+    return check_axes(ret, err);
+}
+
+static bool decode_object(const struct lift *lift, const json_t *object, struct source *ret, struct error *err)
+{
+    static const char *const names[] = {"shape", "data", "dtype", NULL};
+    if (!envelope_known(object, ret->pointer, names, err))
+        return false;
+    if (!decode_shape(lift, json_object_get(object, "shape"), ret, err))
+        return false;
+    const json_t *data = json_object_get(object, "data");
+    if (data == NULL) {
+        ret->kind = SOURCE_DRAWN;
+        return true;
+    }
+    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%.*s/data", SOURCE_POINTER_BYTES_MAX - 6, ret->pointer);
+    ret->kind = SOURCE_ARRAY;
+    ret->array = source_lifted(lift, data);
+    if (ret->array == NULL)
+        return envelope_refuse(lift, data, ret->array_pointer, "an array of numbers", err);
+    return check_data(ret, err);
+}
+
+bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, struct source *ret, struct error *err)
+{
+    *ret = (struct source){0};
+    (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
+    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
+    if (json_is_object(value))
+        return decode_object(lift, value, ret, err);
+    ret->array = source_lifted(lift, value);
+    if (ret->array == NULL)
+        return envelope_refuse(lift, value, pointer, "nested arrays of numbers or {\"shape\": [..], \"data\": [..]}", err);
+    ret->kind = SOURCE_ARRAY;
+    ret->rank = ret->array->rank;
+    memcpy(ret->shape, ret->array->shape, sizeof ret->shape);
+    return check_axes(ret, err);
+}
+
+bool source_read(const struct lift *lift, const struct source *source, const struct tensor *ret, struct error *err)
+{
+    return lift_read(lift, source->array, ret->dtype, source->array_pointer, ret->data, err);
+}

@@ -1,0 +1,27 @@
+/* rope.h: rotary position embedding, in place (Su et al. 2021, eq. 34).
+ *
+ * At position p, pair i of the first `dims` dimensions turns by p * base^(-2i/dims):
+ *   (a, b) -> (a cos - b sin, a sin + b cos)
+ * interleaved pairs dimensions 2i and 2i+1 (the paper, GPT-J); half pairs i and i + dims/2 (GPT-NeoX, Llama in Hugging Face).
+ *
+ * Shapes   t (B,H,T,D), any strides, float32 or float64; dims even, <= D
+ * Accuracy angles, sines and products in double, rounded once.
+ * Threads  reentrant. */
+#ifndef ATTND_CORE_ROPE_H
+#define ATTND_CORE_ROPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/tensor.h"
+
+struct rope {
+    bool interleaved; /* else half */
+    size_t dims;
+    double base;
+};
+
+/* Token i of each item is at position first_position + i. */
+void rope_apply(const struct rope *rope, const struct tensor *t, int64_t first_position);
+
+#endif
