@@ -1,22 +1,16 @@
 /* Thousands of small cases, each with its own shape and its own mix of options and results, against the oracle.
  *
- *   ATTENTION_CASES  how many (default CASES_DEFAULT)
+ *   ATTENTION_CASES  how many (default CASES_DEFAULT; CASES_SLOW under sanitizers and valgrind)
  *   ATTENTION_SEED   the first one's seed (default 1): with ATTENTION_CASES=1, the one case that failed */
-#include <stdlib.h>
-
 #include "tests/attention_case.h"
 #include "tests/attention_check.h"
 #include "tests/check.h"
+#include "tests/setting.h"
 #include "tests/worker_pool.h"
 
-#define CASES_DEFAULT 2000
+#define CASES_DEFAULT 1000
+#define CASES_SLOW 100
 #define TOKENS_MAX 70
-
-static size_t setting(const char *name, size_t otherwise)
-{
-    const char *text = getenv(name);
-    return text && *text ? (size_t)strtoull(text, NULL, 10) : otherwise;
-}
 
 static struct attention_dims draw_dims(struct draw *draw)
 {
@@ -52,7 +46,7 @@ static unsigned draw_options(struct draw *draw)
 static void compositions(void **state)
 {
     (void)state;
-    size_t case_count = setting("ATTENTION_CASES", CASES_DEFAULT), first_seed = setting("ATTENTION_SEED", 1);
+    size_t case_count = setting_size("ATTENTION_CASES", setting_slow() ? CASES_SLOW : CASES_DEFAULT), first_seed = setting_size("ATTENTION_SEED", 1);
     struct worker_pool workers;
     worker_pool_init(&workers, 2);
     for (size_t k = 0; k < case_count; k++) {

@@ -1,0 +1,22 @@
+/* setting.h: what the environment says about how much to test. */
+#ifndef ATTND_TESTS_SETTING_H
+#define ATTND_TESTS_SETTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/* The number in the environment's `name`; `otherwise` where there is none. */
+static inline size_t setting_size(const char *name, size_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? (size_t)strtoull(text, NULL, 10) : otherwise;
+}
+
+/* True under a sanitizer or valgrind, where everything takes many times as long: do less of the same. */
+static inline bool setting_slow(void)
+{
+    return setting_size("ATTND_TEST_SLOW", 0) != 0;
+}
+
+#endif

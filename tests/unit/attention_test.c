@@ -1,0 +1,234 @@
+/* Attention against the oracle: sizes on both sides of the tiles' edges, layouts, masks of every form, each result alone. */
+#include "core/attention.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/size.h"
+#include "tests/attention_case.h"
+#include "tests/attention_check.h"
+#include "tests/check.h"
+#include "tests/setting.h"
+
+#define PAIRS_MAX ((size_t)200000) /* of a query and a key, about: what keeps the oracle quick */
+#define CASE_EVERYTHING (CASE_OPTIONS_ALL & ~(unsigned)CASE_ADDED_MASK)
+
+static void check_drawn(const struct attention_dims *dims, unsigned options, unsigned wanted, uint64_t seed)
+{
+    struct attention_case c;
+    attention_case_init(&c, dims, options, seed);
+    check_case(&c, wanted, NULL);
+    attention_case_done(&c);
+}
+
+static const enum dtype both[] = {DTYPE_F32, DTYPE_F64};
+
+static void sizes_across_tile_edges(void **state)
+{
+    (void)state;
+    static const size_t tokens[][2] = {{1, 1},     {1, 1500},  {2, 127},   {127, 128}, {128, 127},  {128, 128}, {129, 129},
+                                       {255, 511}, {256, 512}, {257, 513}, {300, 300}, {130, 1025}, {3, 2049},  {300, 1500}};
+    static const size_t channels[][2] = {{1, 1}, {64, 64}, {7, 80}, {80, 3}, {16, 17}, {33, 32}};
+    for (size_t k = 0; k < sizeof tokens / sizeof *tokens; k++) {
+        for (size_t t = 0; t < 2; t++) {
+            if (setting_slow() && t != k % 2)
+                continue;
+            const size_t *d = channels[(2 * k + t) % (sizeof channels / sizeof *channels)];
+            size_t H = tokens[k][0] * tokens[k][1] > 100000 ? 1 : 2;
+            struct attention_dims dims = {both[t], 1, H, 1, tokens[k][0], tokens[k][1], d[0], d[1]};
+            check_drawn(&dims, 0, RESULTS_ALL, 100 + k);
+            check_drawn(&dims, CASE_CAUSAL | CASE_OFFSETS, RESULTS_ALL, 200 + k);
+            check_drawn(&dims, CASE_CAUSAL, 1U << RESULT_OUTPUT, 300 + k);
+            check_drawn(&dims, CASE_EVERYTHING, RESULTS_ALL, 400 + k);
+        }
+    }
+}
+
+static size_t draw_divisor(struct draw *draw, size_t of)
+{
+    size_t divisor = draw_size(draw, 1, of);
+    while (of % divisor != 0)
+        divisor--;
+    return divisor;
+}
+
+static void drawn_sizes(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1000; seed < (setting_slow() ? 1008 : 1040); seed++) {
+        struct draw draw = {seed};
+        struct attention_dims dims = {
+            .dtype = both[draw_size(&draw, 0, 1)],
+            .B = draw_size(&draw, 1, 3),
+            .Tq = draw_size(&draw, 1, 300),
+            .Tk = draw_chance(&draw, 0.2) ? draw_size(&draw, 1400, 1600) : draw_size(&draw, 1, 300),
+            .D = draw_size(&draw, 1, 80),
+            .Dv = draw_size(&draw, 1, 80),
+        };
+        dims.H = draw_size(&draw, 1, size_min(12, 1 + PAIRS_MAX / (dims.B * dims.Tq * dims.Tk)));
+        dims.Hkv = draw_divisor(&draw, dims.H);
+        check_drawn(&dims, (unsigned)draw_u64(&draw) & CASE_OPTIONS_ALL, RESULTS_ALL, seed);
+    }
+}
+
+/* 12 query heads over 1, 2, 3, 4, 6 and 12 key heads. */
+static void grouped_heads(void **state)
+{
+    (void)state;
+    for (size_t Hkv = 1; Hkv <= 12; Hkv++) {
+        if (12 % Hkv != 0)
+            continue;
+        for (size_t t = 0; t < 2; t++) {
+            struct attention_dims dims = {both[t], 2, 12, Hkv, 20, 24, 8, 9};
+            check_drawn(&dims, 0, RESULTS_ALL, Hkv);
+            check_drawn(&dims, CASE_ALIBI | CASE_SINKS | CASE_BOOL_MASK, RESULTS_ALL, Hkv);
+        }
+    }
+}
+
+static void each_option_alone(void **state)
+{
+    (void)state;
+    for (unsigned option = 1; option < CASE_OPTIONS_ALL; option <<= 1) {
+        for (uint64_t seed = 0; seed < 6; seed++) {
+            struct attention_dims dims = {both[seed % 2], 2, 2, 1, 40 + 50 * seed, 70 + 30 * seed, 12, 10};
+            check_drawn(&dims, option, RESULTS_ALL, seed);
+        }
+    }
+}
+
+static void each_result_alone(void **state)
+{
+    (void)state;
+    static const unsigned options[] = {0, CASE_CAUSAL, CASE_EVERYTHING, CASE_ADDED_MASK | CASE_SOFTCAP | CASE_SINKS};
+    for (enum result_name name = 0; name < RESULT_COUNT; name++) {
+        for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+            for (size_t t = 0; t < 2; t++) {
+                struct attention_dims dims = {both[t], 2, 3, 3, 133, 130, 12, 10};
+                check_drawn(&dims, options[k], 1U << name, 50 + k);
+            }
+        }
+    }
+}
+
+/* A caller may want nothing but the count of banned rows. */
+static void no_result_at_all(void **state)
+{
+    (void)state;
+    struct attention_dims dims = {DTYPE_F32, 2, 3, 3, 133, 130, 12, 10};
+    check_drawn(&dims, 0, 0, 1);
+    check_drawn(&dims, CASE_CAUSAL | CASE_OFFSETS | CASE_LENGTHS | CASE_BOOL_MASK, 0, 2);
+}
+
+/* All 16 ways to broadcast a mask along the axes of (B,H,Tq,Tk), both kinds of mask. */
+static void masks_of_every_form(void **state)
+{
+    (void)state;
+    for (unsigned form = 0; form < 32; form++) {
+        bool added = form >= 16;
+        struct attention_dims dims = {both[form % 2], 2, 4, 2, 37, 150, 8, 8};
+        struct attention_case c;
+        attention_case_init(&c, &dims, (form & 1U) ? CASE_CAUSAL : 0, form);
+        struct draw draw = {form};
+        const size_t whole[] = {dims.B, dims.H, dims.Tq, dims.Tk};
+        size_t shape[4];
+        for (size_t axis = 0; axis < 4; axis++)
+            shape[axis] = (form >> axis) & 1U ? whole[axis] : 1;
+        struct tensor small = view_contiguous(&c.pool, added ? dims.dtype : DTYPE_BOOL, 4, shape);
+        double *values = test_alloc(tensor_count(&small), sizeof *values);
+        for (size_t k = 0; k < tensor_count(&small); k++) {
+            bool banned = draw_chance(&draw, 0.3);
+            if (added)
+                values[k] = banned ? -INFINITY : draw_normal(&draw);
+            else
+                values[k] = !banned;
+        }
+        view_store(&small, values);
+        free(values);
+        assert_true(tensor_broadcast(&small, 4, whole, &c.problem.mask));
+        check_case(&c, RESULTS_ALL, NULL);
+        attention_case_done(&c);
+    }
+}
+
+/* Heads packed in the last axis, [B,T,H*D] seen as (B,H,T,D), inputs and output: how requests of rank 3 arrive. */
+static void packed_heads(void **state)
+{
+    (void)state;
+    struct attention_dims dims = {DTYPE_F32, 2, 3, 3, 150, 150, 16, 16};
+    struct attention_case c;
+    struct case_results r;
+    struct oracle_results expected;
+    attention_case_init(&c, &dims, CASE_CAUSAL, 5);
+    case_results_init(&r, &dims, 1U << RESULT_OUTPUT, NULL);
+    struct tensor *const views[] = {&c.problem.query, &c.problem.key, &c.problem.value, &r.results.output};
+    for (size_t k = 0; k < 4; k++) {
+        views[k]->stride[1] = 16;
+        views[k]->stride[2] = 48;
+    }
+    check_compute(&c, &r, NULL);
+    oracle_attention(&c.problem, &expected);
+    check_against_oracle(&c, &r, &expected);
+    oracle_results_done(&expected);
+    case_results_done(&r);
+    attention_case_done(&c);
+}
+
+/* Query, key and value one tensor, and channels repeated: whole numbers, so that every score is exact. */
+static void repeated_channels(void **state)
+{
+    (void)state;
+    struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 140, 140, 24, 24};
+    struct attention_case c;
+    attention_case_init(&c, &dims, CASE_CAUSAL, 6);
+    double *values = test_alloc(dims.Tq * dims.D, sizeof *values);
+    for (size_t k = 0; k < dims.Tq * dims.D; k++)
+        values[k] = (double)(k / dims.D % 5) - 2;
+    view_store(&c.problem.query, values);
+    free(values);
+    c.problem.query.stride[3] = 0;
+    c.problem.key = c.problem.value = c.problem.query;
+    c.problem.scale = 0.0625;
+    check_case(&c, RESULTS_ALL, NULL);
+    attention_case_done(&c);
+}
+
+/* Positions and windows as far out as a request can name them. */
+static void far_positions(void **state)
+{
+    (void)state;
+    static const int64_t offsets[] = {INT64_MAX / 2, INT64_MIN / 2, (int64_t)1 << 32, -((int64_t)1 << 32)};
+    static const int64_t windows[] = {-1, 0, 3, (int64_t)1 << 32, INT64_MAX};
+    struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 9, 17, 4, 4};
+    for (size_t o = 0; o < 4; o++) {
+        for (size_t left = 0; left < 5; left++) {
+            for (size_t right = 0; right < 5; right++) {
+                struct attention_case c;
+                attention_case_init(&c, &dims, 0, o);
+                c.problem.causal = (left + right) % 2 == 1;
+                c.problem.query_offsets = &offsets[o];
+                c.problem.window_left = windows[left];
+                c.problem.window_right = windows[right];
+                check_case(&c, RESULTS_ALL, NULL);
+                attention_case_done(&c);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_across_tile_edges),
+        cmocka_unit_test(drawn_sizes),
+        cmocka_unit_test(grouped_heads),
+        cmocka_unit_test(each_option_alone),
+        cmocka_unit_test(each_result_alone),
+        cmocka_unit_test(no_result_at_all),
+        cmocka_unit_test(masks_of_every_form),
+        cmocka_unit_test(packed_heads),
+        cmocka_unit_test(repeated_channels),
+        cmocka_unit_test(far_positions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
