@@ -48,7 +48,7 @@ struct lift_array {
 struct lift {
     const char *text; /* borrowed: the body */
     size_t text_bytes;
-    char *envelope; /* in the arena; NUL-terminated, and may hold NUL bytes of the text before that */
+    char *envelope; /* in the arena; NUL-terminated; its strings may hold NUL bytes, which are not JSON */
     size_t envelope_bytes;
     struct lift_array *arrays; /* in the arena */
     size_t array_count;
@@ -58,8 +58,8 @@ struct lift {
 size_t lift_scan_cost(void);
 
 /* `text` is not NULL, need not end in NUL, and is borrowed for as long as `ret` is used.
- * Fails   malformed (text that ends early, brackets that do not match; with line and column), invalid (an array deeper
- *         than TENSOR_RANK_MAX; with line and column), too_large (over a maximum above), no_memory. */
+ * Fails   malformed (text that ends early, brackets that do not match, a NUL byte outside of strings; with line and column),
+ *         invalid (an array deeper than TENSOR_RANK_MAX; with line and column), too_large (over a maximum above), no_memory. */
 bool lift_scan(const char *text, size_t text_bytes, struct arena *arena, struct lift *ret, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -102,6 +102,9 @@ static bool scan_word(struct scan *scan)
 {
     const char *word = scan->at;
     const char *end = lift_word_end(word, scan->end);
+    const char *nul = memchr(word, '\0', (size_t)(end - word));
+    if (nul != NULL) /* jansson 2.14 drops one that follows a number */
+        return lift_malformed(scan->lift->text, nul, "", scan->err, "found a NUL byte");
     double value;
     bool quoted = at_value(scan) && lift_non_finite(word, end, &value) == end;
     bool after_word = scan->last != 0 && lift_is_word(scan->last);

@@ -232,6 +232,18 @@ static void maxima_hold(void **state)
     check_repeated("[", " ", 1000000, "1]", NULL, 0);
 }
 
+static void nul_bytes_are_refused_outside_of_strings(void **state)
+{
+    (void)state;
+    struct lifted lifted;
+    assert_false(lifted_init(&lifted, "{\"a\":\n1\0}", 9));
+    assert_string_equal(lifted.err.text, "line 2, column 2: found a NUL byte");
+    lifted_done(&lifted);
+    assert_true(lifted_init(&lifted, "\"a\0b\"", 5)); /* the JSON library refuses it */
+    assert_int_equal(lifted.lift.envelope_bytes, 5);
+    lifted_done(&lifted);
+}
+
 static void no_memory_is_an_error(void **state)
 {
     (void)state;
@@ -298,6 +310,7 @@ int main(void)
         cmocka_unit_test(ends_are_found_wherever_blocks_fall),
         cmocka_unit_test(faults_say_where),
         cmocka_unit_test(maxima_hold),
+        cmocka_unit_test(nul_bytes_are_refused_outside_of_strings),
         cmocka_unit_test(no_memory_is_an_error),
         cmocka_unit_test(envelope_offsets_lead_back),
         cmocka_unit_test(lines_and_columns_count_from_one),
