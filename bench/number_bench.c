@@ -1,0 +1,167 @@
+/* number_bench: ns a number, reading and writing an array of a million random normal float32 (and the same as float64), beside
+ * jansson on the same text in the same run. Each figure is the median of several runs. */
+#include <jansson.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/number_read.h"
+#include "api/number_write.h"
+
+#define COUNT 1000000
+#define RUNS 9
+#define JANSSON_RUNS 3
+#define SEPARATOR_BYTES 2
+
+struct bench {
+    float *f32;
+    double *f64;
+    char *text; /* "[1.5, -0.25]" */
+    size_t text_bytes;
+};
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Runs `run` on the bench `runs` times and prints the median. */
+static void measure(const char *name, void (*run)(struct bench *), struct bench *bench, int runs)
+{
+    double took_ns[RUNS];
+    for (int i = 0; i < runs; i++) {
+        double start_ns = now_ns();
+        run(bench);
+        took_ns[i] = now_ns() - start_ns;
+    }
+    qsort(took_ns, (size_t)runs, sizeof took_ns[0], compare);
+    printf("%-28s %7.1f ns a number\n", name, took_ns[runs / 2] / COUNT);
+}
+
+static void *allocate(size_t bytes)
+{
+    void *p = malloc(bytes);
+    if (!p)
+        abort();
+    return p;
+}
+
+/* splitmix64 (Steele et al. 2014) */
+static uint64_t draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double draw_normal(uint64_t *state)
+{
+    double u = (double)((draw(state) >> 11) + 1) * 0x1p-53, v = (double)(draw(state) >> 11) * 0x1p-53;
+    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+/* What every writer here does: [a, b, c] with the separators of the reply. */
+#define WRITE_ARRAY(bench, write)                                                                                             \
+    do {                                                                                                                      \
+        char *out_ = (bench)->text;                                                                                           \
+        *out_++ = '[';                                                                                                        \
+        for (size_t i = 0; i < COUNT; i++) {                                                                                  \
+            out_ = write;                                                                                                     \
+            memcpy(out_, ", ", SEPARATOR_BYTES);                                                                              \
+            out_ += SEPARATOR_BYTES;                                                                                          \
+        }                                                                                                                     \
+        out_[-SEPARATOR_BYTES] = ']';                                                                                         \
+        (bench)->text_bytes = (size_t)(out_ - (bench)->text) - 1;                                                             \
+    } while (0)
+
+static void write_f32(struct bench *b)
+{
+    WRITE_ARRAY(b, number_write_f32(b->f32[i], out_));
+}
+
+static void write_f32_rounded(struct bench *b)
+{
+    WRITE_ARRAY(b, number_write_f32_rounded(b->f32[i], 4, out_));
+}
+
+static void write_f64(struct bench *b)
+{
+    WRITE_ARRAY(b, number_write_f64(b->f64[i], out_));
+}
+
+static void read_f32(struct bench *b)
+{
+    const char *p = b->text, *end = b->text + b->text_bytes;
+    for (size_t i = 0; i < COUNT; i++) {
+        p = number_read_f32(p + (i ? SEPARATOR_BYTES : 1), end, &b->f32[i]);
+        if (!p)
+            abort();
+    }
+}
+
+static void read_f64(struct bench *b)
+{
+    const char *p = b->text, *end = b->text + b->text_bytes;
+    for (size_t i = 0; i < COUNT; i++) {
+        p = number_read_f64(p + (i ? SEPARATOR_BYTES : 1), end, &b->f64[i]);
+        if (!p)
+            abort();
+    }
+}
+
+static void read_jansson(struct bench *b)
+{
+    json_t *array = json_loadb(b->text, b->text_bytes, 0, NULL);
+    if (json_array_size(array) != COUNT)
+        abort();
+    json_decref(array);
+}
+
+static json_t *jansson_array;
+
+static void write_jansson(struct bench *b)
+{
+    (void)b;
+    free(json_dumps(jansson_array, JSON_REAL_PRECISION(9)));
+}
+
+int main(void)
+{
+    struct bench b = {.f32 = allocate(COUNT * sizeof(float)), .f64 = allocate(COUNT * sizeof(double))};
+    b.text = allocate((size_t)COUNT * (NUMBER_F64_BYTES_MAX + SEPARATOR_BYTES));
+    uint64_t state = 1337;
+    for (size_t i = 0; i < COUNT; i++) {
+        b.f64[i] = draw_normal(&state);
+        b.f32[i] = (float)b.f64[i];
+    }
+    measure("write f64", write_f64, &b, RUNS);
+    measure("read f64, 17 digits", read_f64, &b, RUNS);
+    measure("write f32, 4 decimals", write_f32_rounded, &b, RUNS);
+    measure("write f32", write_f32, &b, RUNS);
+    measure("read f32, shortest digits", read_f32, &b, RUNS);
+    measure("jansson read", read_jansson, &b, JANSSON_RUNS);
+    jansson_array = json_loadb(b.text, b.text_bytes, 0, NULL);
+    measure("jansson write, 9 digits", write_jansson, &b, JANSSON_RUNS);
+    json_decref(jansson_array);
+
+    for (size_t i = 0; i < COUNT; i++)
+        b.f32[i] = i % 2 ? 0.0F : 1.0F;
+    measure("write f32, zeros and ones", write_f32, &b, RUNS);
+    measure("read f32, zeros and ones", read_f32, &b, RUNS);
+    free(b.text);
+    free(b.f64);
+    free(b.f32);
+    return 0;
+}
