@@ -1,0 +1,116 @@
+#include "server/budget.h"
+
+#include <assert.h>
+
+#include "core/size.h"
+#include "server/sync.h"
+
+/* How often a waiter looks whether its job was stopped. */
+#define BUDGET_LOOK_MS 50
+
+struct budget_waiter {
+    struct budget_waiter *before, *after;
+};
+
+void budget_init(struct budget *budget, size_t total_bytes, size_t grant_bytes_max)
+{
+    assert(grant_bytes_max <= total_bytes);
+    *budget = (struct budget){.total_bytes = total_bytes, .bodies_bytes_max = total_bytes - grant_bytes_max};
+    sync_init(&budget->mutex, &budget->changed);
+}
+
+static size_t free_bytes_locked(const struct budget *budget)
+{
+    return budget->total_bytes - budget->bodies_bytes - budget->grants_bytes;
+}
+
+bool budget_take_body(struct budget *budget, size_t bytes)
+{
+    sync_lock(&budget->mutex);
+    size_t room = size_min(free_bytes_locked(budget), budget->bodies_bytes_max - budget->bodies_bytes);
+    bool fits = bytes <= room;
+    if (fits)
+        budget->bodies_bytes += bytes;
+    sync_unlock(&budget->mutex);
+    return fits;
+}
+
+void budget_return_body(struct budget *budget, size_t bytes)
+{
+    sync_lock(&budget->mutex);
+    assert(bytes <= budget->bodies_bytes);
+    budget->bodies_bytes -= bytes;
+    (void)pthread_cond_broadcast(&budget->changed);
+    sync_unlock(&budget->mutex);
+}
+
+static void line_up_locked(struct budget *budget, struct budget_waiter *waiter)
+{
+    waiter->before = budget->last;
+    waiter->after = NULL;
+    *(budget->last != NULL ? &budget->last->after : &budget->first) = waiter;
+    budget->last = waiter;
+}
+
+static void leave_line_locked(struct budget *budget, struct budget_waiter *waiter)
+{
+    *(waiter->before != NULL ? &waiter->before->after : &budget->first) = waiter->after;
+    *(waiter->after != NULL ? &waiter->after->before : &budget->last) = waiter->before;
+}
+
+/* Waits until it is this waiter's turn and `bytes` are free. */
+static bool wait_locked(struct budget *budget, const struct budget_waiter *waiter, size_t bytes, struct job *job,
+                        struct error *err)
+{
+    for (;;) {
+        bool first = budget->first == waiter;
+        if (first && bytes <= free_bytes_locked(budget))
+            return true;
+        if (first && budget->giver_count == 0)
+            return error_set(err, ERROR_NO_MEMORY,
+                             "the request needs %zu bytes of memory to compute, %zu of the %zu for all requests are free", bytes,
+                             free_bytes_locked(budget), budget->total_bytes);
+        if (job_stopped(job))
+            return error_set(err, ERROR_DEADLINE, "the request's time passed while it waited for %zu bytes of memory", bytes);
+        sync_wait_ms(&budget->changed, &budget->mutex, BUDGET_LOOK_MS);
+    }
+}
+
+bool budget_grant(struct budget *budget, struct budget_grant *grant, size_t bytes, struct job *job, struct error *err)
+{
+    struct budget_waiter waiter;
+    sync_lock(&budget->mutex);
+    if (grant->bytes > 0)
+        budget->giver_count--;
+    line_up_locked(budget, &waiter);
+    bool granted = wait_locked(budget, &waiter, bytes, job, err);
+    leave_line_locked(budget, &waiter);
+    if (granted) {
+        grant->bytes += bytes;
+        budget->grants_bytes += bytes;
+    }
+    if (grant->bytes > 0)
+        budget->giver_count++;
+    (void)pthread_cond_broadcast(&budget->changed);
+    sync_unlock(&budget->mutex);
+    return granted;
+}
+
+void budget_return_grant(struct budget *budget, struct budget_grant *grant)
+{
+    if (grant->bytes == 0)
+        return;
+    sync_lock(&budget->mutex);
+    assert(grant->bytes <= budget->grants_bytes);
+    budget->grants_bytes -= grant->bytes;
+    budget->giver_count--;
+    grant->bytes = 0;
+    (void)pthread_cond_broadcast(&budget->changed);
+    sync_unlock(&budget->mutex);
+}
+
+void budget_done(struct budget *budget)
+{
+    assert(budget->bodies_bytes == 0 && budget->grants_bytes == 0 && budget->first == NULL);
+    sync_done(&budget->mutex, &budget->changed);
+}

@@ -1,0 +1,52 @@
+/* budget.h: the memory of all requests together: the bodies, and what the computations set aside (`grants`).
+ *
+ *   bodies + grants <= total_bytes        bodies <= bodies_bytes_max = total_bytes - the largest grant
+ *
+ * So bodies that wait in the queue can never keep the largest request from being computed: once nothing else computes,
+ * it fits. A body that does not fit is refused at once. A grant that does not fit waits, in the order of asking, and only
+ * while somebody will give back: a request that holds a grant and does not wait itself, because it computes or its reply
+ * is on the way out. Where all holders wait too, the first of them is refused, and so on: no deadlock.
+ *
+ * Threads  every function from any thread. */
+#ifndef ATTND_SERVER_BUDGET_H
+#define ATTND_SERVER_BUDGET_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+#include "server/job.h"
+
+struct budget_grant {
+    size_t bytes;
+};
+
+struct budget_waiter;
+
+struct budget {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t total_bytes, bodies_bytes_max;
+    size_t bodies_bytes, grants_bytes;    /* in use */
+    size_t giver_count;                   /* holders of a grant that do not wait for more */
+    struct budget_waiter *first, *last;   /* those that wait for a grant */
+};
+
+void budget_init(struct budget *budget, size_t total_bytes, size_t grant_bytes_max);
+
+/* Books `bytes` more of a request's body. Returns false where there is no room. */
+bool budget_take_body(struct budget *budget, size_t bytes) __attribute__((warn_unused_result));
+void budget_return_body(struct budget *budget, size_t bytes);
+
+/* Adds `bytes` to the job's grant, waiting for others to give back as said above.
+ * Fails  no_memory: nobody will give back enough. deadline: the job was stopped while it waited. */
+bool budget_grant(struct budget *budget, struct budget_grant *grant, size_t bytes, struct job *job, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Gives the whole grant back. */
+void budget_return_grant(struct budget *budget, struct budget_grant *grant);
+
+void budget_done(struct budget *budget);
+
+#endif

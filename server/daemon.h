@@ -1,0 +1,62 @@
+/* daemon.h: everything a running daemon has, and its start and end.
+ *
+ * Threads  libmicrohttpd's, which owns the sockets and never computes; the workers, which take jobs from the queue; the
+ *          pool's, which help them with large jobs; the monitor's; the log's. */
+#ifndef ATTND_SERVER_DAEMON_H
+#define ATTND_SERVER_DAEMON_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+#include "server/budget.h"
+#include "server/keys.h"
+#include "server/listen.h"
+#include "server/log.h"
+#include "server/monitor.h"
+#include "server/options.h"
+#include "server/pool.h"
+#include "server/queue.h"
+#include "server/workers.h"
+
+/* Bounds the head of a request, and the piece of its body that is read at once. */
+#define DAEMON_CONNECTION_BYTES_MAX ((size_t)64 * 1024)
+
+struct MHD_Daemon;
+
+struct daemon {
+    const struct options *options; /* borrowed */
+    struct log *log;               /* borrowed */
+    struct keys keys;
+    struct budget budget;
+    struct queue queue;
+    struct pool pool;
+    struct workers workers;
+    struct monitor monitor;
+    struct MHD_Daemon *mhd;
+    char *tls_cert, *tls_key;               /* owned; NULL without TLS */
+    char address[LISTEN_ADDRESS_BYTES_MAX]; /* in use, as "127.0.0.1:8080" */
+    char mhd_said[ERROR_TEXT_BYTES_MAX];    /* libmicrohttpd's last message while it starts */
+    atomic_bool started;
+    atomic_bool draining;
+    atomic_size_t request_count; /* that are not freed */
+};
+
+bool daemon_start(struct daemon *daemon, const struct options *options, struct log *log, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* From now on new work is refused; what was admitted goes on. */
+void daemon_drain(struct daemon *daemon);
+bool daemon_is_draining(const struct daemon *daemon);
+
+/* True where no request is under way. */
+bool daemon_is_idle(const struct daemon *daemon);
+
+/* Until when a connection may be without a request. */
+int64_t daemon_idle_until_ms(const struct daemon *daemon);
+
+/* Closes all sockets and ends all threads. The daemon must be draining and idle. */
+void daemon_stop(struct daemon *daemon);
+
+#endif

@@ -1,0 +1,92 @@
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "server/clock.h"
+#include "server/daemon.h"
+
+#define EXIT_WRONG_OPTIONS 2
+
+/* So long the daemon still listens after the first signal, so that whoever asks sees it is not ready any more. */
+#define DRAIN_VISIBLE_MS 500
+#define DRAIN_LOOK_MS 20
+
+/* Allocations from here on are given back to the system as soon as they are freed: a request's arena and body come and
+ * go as a whole, and the next request's may be of any size. */
+#define MALLOC_MAPPED_BYTES_MIN (1 << 20)
+#define MALLOC_KEPT_BYTES_MAX (8 << 20)
+
+static int fail(const struct error *err, int status)
+{
+    (void)fprintf(stderr, "attnd: %s%s\n", err->text, status == EXIT_WRONG_OPTIONS ? "; see attnd --help" : "");
+    return status;
+}
+
+/* Waits for the running requests. A second signal ends the process at once. */
+static void drain(struct daemon *daemon, const sigset_t *signals)
+{
+    const struct timespec look = {.tv_nsec = DRAIN_LOOK_MS * 1000000};
+    int64_t until_ms = clock_ms() + DRAIN_VISIBLE_MS;
+    daemon_drain(daemon);
+    while (!daemon_is_idle(daemon) || clock_ms() < until_ms) {
+        int signal_number = sigtimedwait(signals, NULL, &look);
+        if (signal_number > 0)
+            _exit(128 + signal_number);
+    }
+}
+
+static bool serve(const struct options *options, struct log *log, const sigset_t *signals, struct error *err)
+{
+    static struct daemon daemon;
+    int signal_number = 0;
+    if (!daemon_start(&daemon, options, log, err))
+        return false;
+    (void)printf("attnd listening on http%s://%s\n", options->tls_cert_file != NULL ? "s" : "", daemon.address);
+    (void)fflush(stdout);
+    (void)sigwait(signals, &signal_number);
+    log_event(log, "signal %d: shutting down once the running requests are answered", signal_number);
+    drain(&daemon, signals);
+    daemon_stop(&daemon);
+    log_event(log, "stopped");
+    return true;
+}
+
+int main(int argument_count, char **arguments)
+{
+    struct options options;
+    struct error err = {0};
+    sigset_t signals;
+    switch (options_parse(argument_count, arguments, &options, &err)) {
+    case OPTIONS_SHOWN:
+        return EXIT_SUCCESS;
+    case OPTIONS_WRONG:
+        return fail(&err, EXIT_WRONG_OPTIONS);
+    case OPTIONS_RUN:
+        break;
+    }
+    const struct machine machine = machine_read("");
+    if (!options_resolve(&options, &machine, &err))
+        return fail(&err, EXIT_WRONG_OPTIONS);
+
+    /* Blocked before there are threads, so that only sigwait sees them. */
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)mallopt(M_MMAP_THRESHOLD, MALLOC_MAPPED_BYTES_MIN);
+    (void)mallopt(M_TRIM_THRESHOLD, MALLOC_KEPT_BYTES_MAX);
+    api_init();
+
+    struct log *log = log_start(options.log_format, &err);
+    if (log == NULL)
+        return fail(&err, EXIT_FAILURE);
+    options_log(&options, &machine, log);
+    bool served = serve(&options, log, &signals, &err);
+    log_stop(log);
+    return served ? EXIT_SUCCESS : fail(&err, EXIT_FAILURE);
+}

@@ -1,0 +1,158 @@
+#include "server/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTION_NAME_BYTES_MAX 64
+#define OPTIONS_COUNT (sizeof option_table / sizeof option_table[0])
+
+enum option_kind { OPTION_TEXT, OPTION_NUMBER, OPTION_SIZE };
+
+struct option_rule {
+    const char *name; /* without the dashes; ATTND_NAME in the environment */
+    const char *value_name;
+    const char *help;
+    enum option_kind kind;
+    size_t offset; /* of the field in struct options */
+    size_t least, most;
+};
+
+#define FIELD(name) offsetof(struct options, name)
+#define GIB ((size_t)1 << 30)
+
+static const struct option_rule option_table[] = {
+    {"listen", "HOST:PORT", "address to listen on, [HOST]:PORT for IPv6, port 0 for a free one (127.0.0.1:8080)", OPTION_TEXT,
+     FIELD(listen), 0, 0},
+    {"threads", "N", "cores to compute on (what the cgroup and the affinity mask allow)", OPTION_NUMBER, FIELD(threads), 1, 1024},
+    {"queue", "N", "requests that may wait for a thread (64 a thread)", OPTION_NUMBER, FIELD(queue_jobs_max), 1, 65536},
+    {"max-body", "BYTES", "largest request body (256M, or less where memory is short)", OPTION_SIZE, FIELD(body_bytes_max), 1024,
+     64 * GIB},
+    {"max-request-memory", "BYTES", "largest memory for computing one request (2G, or half of the memory)", OPTION_SIZE,
+     FIELD(request_memory_bytes_max), 65536, 4096 * GIB},
+    {"memory", "BYTES", "memory for all requests together (60 % of what the cgroup and the machine allow)", OPTION_SIZE,
+     FIELD(memory_bytes_max), 1 << 20, 65536 * GIB},
+    {"max-connections", "N", "open connections (1024, or less where memory is short)", OPTION_NUMBER, FIELD(connections_max), 4,
+     1 << 20},
+    {"idle-timeout", "S", "seconds without a byte before a connection is closed (30)", OPTION_NUMBER, FIELD(idle_timeout_s), 1,
+     86400},
+    {"request-timeout", "S", "seconds for sending a request, and again for answering it (60)", OPTION_NUMBER,
+     FIELD(request_timeout_s), 1, 86400},
+    {"api-key-file", "FILE", "keys, one a line: computing then needs one of them (none)", OPTION_TEXT, FIELD(api_key_file), 0, 0},
+    {"cors-origin", "ORIGIN", "web origin that may call from browsers, * for any (none)", OPTION_TEXT, FIELD(cors_origin), 0, 0},
+    {"tls-cert", "FILE", "certificate chain, PEM: serve HTTPS (none)", OPTION_TEXT, FIELD(tls_cert_file), 0, 0},
+    {"tls-key", "FILE", "the certificate's private key, PEM (none)", OPTION_TEXT, FIELD(tls_key_file), 0, 0},
+    {"log-format", "text|json", "form of the log lines on stderr (text)", OPTION_TEXT, FIELD(log_format_name), 0, 0},
+};
+
+static void print_help(void)
+{
+    (void)printf("attnd: an HTTP daemon that computes attention\n\nUsage: attnd [OPTION]...\n\n");
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        char left[OPTION_NAME_BYTES_MAX];
+        (void)snprintf(left, sizeof left, "--%s %s", option_table[i].name, option_table[i].value_name);
+        (void)printf("  %-28s %s\n", left, option_table[i].help);
+    }
+    (void)printf("  %-28s %s\n  %-28s %s\n", "--help", "print this", "--version", "print the version");
+    (void)printf("\nEach option is also read from the environment: --max-body is ATTND_MAX_BODY. The command line wins.\n"
+                 "BYTES takes K, M and G. Parentheses hold the defaults. The first line on stdout tells the address; the log\n"
+                 "goes to stderr. SIGTERM and SIGINT let running requests finish, a second one does not.\n");
+}
+
+static const struct option_rule *find_option(const char *name, size_t name_bytes)
+{
+    for (size_t i = 0; i < OPTIONS_COUNT; i++)
+        if (strncmp(option_table[i].name, name, name_bytes) == 0 && option_table[i].name[name_bytes] == '\0')
+            return &option_table[i];
+    return NULL;
+}
+
+/* The factor of a size's suffix; 0 where it is none. */
+static size_t suffix_factor(const char *suffix)
+{
+    static const char suffixes[] = "KMG";
+    if (suffix[0] == '\0')
+        return 1;
+    const char *at = suffix[1] == '\0' ? strchr(suffixes, suffix[0] & ~0x20) : NULL;
+    return at == NULL ? 0 : (size_t)1 << (10 * (at - suffixes + 1));
+}
+
+/* `shown` is how the user wrote the option's name. */
+static bool set_number(const struct option_rule *rule, const char *shown, const char *value, size_t *ret, struct error *err)
+{
+    char *end;
+    size_t number, factor;
+    errno = 0;
+    number = strtoull(value, &end, 10);
+    factor = rule->kind == OPTION_SIZE ? suffix_factor(end) : (*end == '\0');
+    if (value[0] < '0' || value[0] > '9' || factor == 0)
+        return error_set(err, ERROR_INVALID, "%s: \"%s\" is not a %s", shown, value,
+                         rule->kind == OPTION_SIZE ? "number of bytes (as 1000, 64K, 256M or 2G)" : "whole number");
+    if (errno == ERANGE || __builtin_mul_overflow(number, factor, &number) || number < rule->least || number > rule->most)
+        return error_set(err, ERROR_INVALID, "%s: %s is not between %zu and %zu", shown, value, rule->least, rule->most);
+    *ret = number;
+    return true;
+}
+
+static bool set_option(struct options *options, const struct option_rule *rule, const char *shown, const char *value,
+                       struct error *err)
+{
+    void *field = (char *)options + rule->offset;
+    if (rule->kind != OPTION_TEXT)
+        return set_number(rule, shown, value, field, err);
+    if (value[0] == '\0')
+        return error_set(err, ERROR_INVALID, "%s: the value is empty", shown);
+    *(const char **)field = value;
+    return true;
+}
+
+static bool read_environment(struct options *options, struct error *err)
+{
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        char name[OPTION_NAME_BYTES_MAX];
+        (void)snprintf(name, sizeof name, "ATTND_%s", option_table[i].name);
+        for (char *c = name; *c != '\0'; c++)
+            *c = (char)(*c == '-' ? '_' : (*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c));
+        const char *value = getenv(name);
+        if (value != NULL && value[0] != '\0' && !set_option(options, &option_table[i], name, value, err))
+            return false;
+    }
+    return true;
+}
+
+enum options_outcome options_parse(int argument_count, char **arguments, struct options *ret, struct error *err)
+{
+    *ret = (struct options){0};
+    for (int i = 1; i < argument_count; i++) {
+        bool help = strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0;
+        if (help)
+            print_help();
+        else if (strcmp(arguments[i], "--version") == 0)
+            (void)printf("attnd %s\n", ATTND_VERSION);
+        else
+            continue;
+        return OPTIONS_SHOWN;
+    }
+    if (!read_environment(ret, err))
+        return OPTIONS_WRONG;
+    for (int i = 1; i < argument_count; i++) {
+        const char *argument = arguments[i];
+        size_t length = strcspn(argument, "=");
+        const struct option_rule *rule = strncmp(argument, "--", 2) == 0 ? find_option(argument + 2, length - 2) : NULL;
+        char shown[OPTION_NAME_BYTES_MAX];
+        (void)snprintf(shown, sizeof shown, "%.*s", (int)length, argument);
+        if (rule == NULL) {
+            (void)error_set(err, ERROR_INVALID, "unknown option %s", shown);
+            return OPTIONS_WRONG;
+        }
+        const char *value = argument[length] == '=' ? argument + length + 1 : arguments[++i];
+        if (value == NULL) {
+            (void)error_set(err, ERROR_INVALID, "%s needs a value: %s", shown, rule->value_name);
+            return OPTIONS_WRONG;
+        }
+        if (!set_option(ret, rule, shown, value, err))
+            return OPTIONS_WRONG;
+    }
+    return OPTIONS_RUN;
+}

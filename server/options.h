@@ -1,0 +1,54 @@
+/* options.h: what the daemon was told to do: defaults, then ATTND_* of the environment, then the command line.
+ *
+ * Sizes are bytes, with K, M or G for powers of 1024. Every value has bounds. What is left open follows the machine;
+ * options_resolve settles that and checks the values against each other. */
+#ifndef ATTND_SERVER_OPTIONS_H
+#define ATTND_SERVER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+#include "server/log.h"
+#include "server/machine.h"
+
+struct options {
+    /* Strings are borrowed from the command line and the environment; NULL where not given. */
+    const char *listen;
+    const char *api_key_file;
+    const char *cors_origin;
+    const char *tls_cert_file, *tls_key_file;
+    const char *log_format_name;
+
+    /* 0 until options_resolve where not given. */
+    size_t threads;
+    size_t queue_jobs_max;
+    size_t body_bytes_max;
+    size_t request_memory_bytes_max;
+    size_t memory_bytes_max;
+    size_t connections_max;
+    size_t idle_timeout_s;
+    size_t request_timeout_s;
+
+    enum log_format log_format;
+};
+
+enum options_outcome {
+    OPTIONS_RUN,
+    OPTIONS_SHOWN, /* --help or --version was printed */
+    OPTIONS_WRONG, /* err says what */
+};
+
+enum options_outcome options_parse(int argument_count, char **arguments, struct options *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Fills in what was left open and checks the whole. Also lifts the process's limit of open files to what
+ * connections_max needs, where it may.
+ * Fails  invalid: values that contradict each other. */
+bool options_resolve(struct options *options, const struct machine *machine, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Says the values in use. */
+void options_log(const struct options *options, const struct machine *machine, struct log *log);
+
+#endif

@@ -1,0 +1,113 @@
+#include <string.h>
+#include <sys/resource.h>
+
+#include "core/size.h"
+#include "server/daemon.h"
+#include "server/options.h"
+
+#define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
+
+#define MEMORY_PERCENT 60          /* of what the machine allows; the rest is for connections, libraries, the system */
+#define CONNECTIONS_MEMORY_PART 10 /* connections may hold a tenth of it in their header buffers */
+#define QUEUE_JOBS_PER_THREAD 64
+#define REQUEST_MEMORY_BYTES_LEAST ((size_t)64 * 1024)
+#define FILES_BESIDES_CONNECTIONS 64 /* listening, epoll, standard streams, connections that linger after a refusal */
+
+static size_t number_or(size_t given, size_t otherwise)
+{
+    return given != 0 ? given : otherwise;
+}
+
+/* A body and a computation of the largest size must fit into the memory together (see budget.h). */
+static bool resolve_memory(struct options *options, const struct machine *machine, struct error *err)
+{
+    options->memory_bytes_max = number_or(options->memory_bytes_max, size_max(machine->memory_bytes / 100 * MEMORY_PERCENT, MIB));
+    size_t memory = options->memory_bytes_max;
+    size_t body = options->body_bytes_max, request = options->request_memory_bytes_max;
+    if (size_add(body, REQUEST_MEMORY_BYTES_LEAST) > memory)
+        return error_set(err, ERROR_INVALID, "--max-body %zu leaves nothing of --memory %zu to compute with", body, memory);
+    if (request >= memory)
+        return error_set(err, ERROR_INVALID, "--max-request-memory %zu leaves nothing of --memory %zu for bodies", request, memory);
+    request = number_or(request, size_min(2 * GIB, body != 0 ? memory - body : memory / 2));
+    body = number_or(body, size_min(256 * MIB, memory - request));
+    if (size_add(body, request) > memory)
+        return error_set(err, ERROR_INVALID, "--max-body %zu and --max-request-memory %zu do not fit into --memory %zu together",
+                         body, request, memory);
+    options->body_bytes_max = body;
+    options->request_memory_bytes_max = request;
+    return true;
+}
+
+static bool resolve_connections(struct options *options, const struct machine *machine, struct error *err)
+{
+    size_t fit = machine->memory_bytes / CONNECTIONS_MEMORY_PART / DAEMON_CONNECTION_BYTES_MAX;
+    bool given = options->connections_max != 0;
+    options->connections_max = number_or(options->connections_max, size_max(4, size_min(1024, fit)));
+
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return true;
+    rlim_t needed = (rlim_t)options->connections_max + FILES_BESIDES_CONNECTIONS;
+    if (files.rlim_cur == RLIM_INFINITY || files.rlim_cur >= needed)
+        return true;
+    files.rlim_cur = files.rlim_max == RLIM_INFINITY || files.rlim_max >= needed ? needed : files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur >= needed)
+        return true;
+    if (given || files.rlim_cur < FILES_BESIDES_CONNECTIONS + 4)
+        return error_set(err, ERROR_INVALID, "--max-connections %zu needs %llu open files, the system allows %llu",
+                         options->connections_max, (unsigned long long)needed, (unsigned long long)files.rlim_cur);
+    options->connections_max = (size_t)files.rlim_cur - FILES_BESIDES_CONNECTIONS;
+    return true;
+}
+
+static bool resolve_log_format(struct options *options, struct error *err)
+{
+    const char *name = options->log_format_name != NULL ? options->log_format_name : "text";
+    options->log_format = strcmp(name, "json") == 0 ? LOG_JSON : LOG_TEXT;
+    if (options->log_format == LOG_TEXT && strcmp(name, "text") != 0)
+        return error_set(err, ERROR_INVALID, "--log-format: \"%s\" is neither text nor json", name);
+    return true;
+}
+
+/* The origin goes into a header as it is. */
+static bool check_cors_origin(const struct options *options, struct error *err)
+{
+    const char *origin = options->cors_origin;
+    if (origin == NULL || strcmp(origin, "*") == 0)
+        return true;
+    for (const char *c = origin; *c != '\0'; c++)
+        if (*c <= ' ' || *c >= 0x7f || *c == ',')
+            return error_set(err, ERROR_INVALID, "--cors-origin takes one origin, as https://example.org, or *");
+    if (strstr(origin, "://") == NULL || origin[strlen(origin) - 1] == '/')
+        return error_set(err, ERROR_INVALID, "--cors-origin: \"%s\" is no origin: https://example.org, no slash at the end", origin);
+    return true;
+}
+
+bool options_resolve(struct options *options, const struct machine *machine, struct error *err)
+{
+    if (options->listen == NULL)
+        options->listen = "127.0.0.1:8080";
+    options->threads = number_or(options->threads, size_min(1024, machine->cores));
+    options->queue_jobs_max = number_or(options->queue_jobs_max, options->threads * QUEUE_JOBS_PER_THREAD);
+    options->idle_timeout_s = number_or(options->idle_timeout_s, 30);
+    options->request_timeout_s = number_or(options->request_timeout_s, 60);
+    if ((options->tls_cert_file == NULL) != (options->tls_key_file == NULL))
+        return error_set(err, ERROR_INVALID, "--tls-cert and --tls-key need each other");
+    return resolve_memory(options, machine, err) && resolve_connections(options, machine, err) &&
+           resolve_log_format(options, err) && check_cors_origin(options, err);
+}
+
+void options_log(const struct options *options, const struct machine *machine, struct log *log)
+{
+    log_event(log, "attnd %s on %zu cores (%s) and %zu MiB (%s)", ATTND_VERSION, machine->cores, machine->cores_from,
+              machine->memory_bytes / MIB, machine->memory_from);
+    log_event(log, "threads %zu, queue %zu, memory %zu, max-request-memory %zu, max-body %zu, max-connections %zu", options->threads,
+              options->queue_jobs_max, options->memory_bytes_max, options->request_memory_bytes_max, options->body_bytes_max,
+              options->connections_max);
+    log_event(log, "request-timeout %zu s, idle-timeout %zu s, keys %s, TLS %s, CORS %s", options->request_timeout_s,
+              options->idle_timeout_s, options->api_key_file != NULL ? "asked for" : "not asked for",
+              options->tls_cert_file != NULL ? "on" : "off", options->cors_origin != NULL ? options->cors_origin : "off");
+}

@@ -1,0 +1,39 @@
+/* pool.h: one pool of threads for the whole process, lent to one job at a time.
+ *
+ * A job that finds the pool taken runs its tasks on its own worker, one after the other, and moves over to the pool when
+ * that becomes free in between: so a job never waits for another's threads.
+ *
+ * Threads  any number of jobs at a time. Idle threads sleep in the kernel; they do not spin. */
+#ifndef ATTND_SERVER_POOL_H
+#define ATTND_SERVER_POOL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+#include "core/executor.h"
+#include "server/job.h"
+
+struct pthreadpool;
+
+struct pool {
+    struct pthreadpool *threads; /* owned; NULL for one thread */
+    size_t thread_count;         /* the calling worker included */
+    pthread_mutex_t taken;       /* held by the job that has the threads */
+};
+
+/* A job's use of the pool. */
+struct pool_job {
+    struct pool *pool; /* borrowed */
+    struct job *job;   /* borrowed */
+};
+
+bool pool_start(struct pool *pool, size_t thread_count, struct error *err) __attribute__((warn_unused_result));
+
+/* The executor for one job; `use` must outlive it. */
+struct executor pool_executor(struct pool_job *use);
+
+void pool_stop(struct pool *pool);
+
+#endif

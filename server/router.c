@@ -1,0 +1,75 @@
+#include "server/router.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/health.h"
+
+static const struct route routes[] = {
+    {.path = "/attention", .method = "POST", .allow = "POST, OPTIONS", .compute = api_attention},
+    {.path = "/health/live", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_live},
+    {.path = "/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_ready},
+};
+
+#define ROUTE_COUNT (sizeof routes / sizeof routes[0])
+#define ROUTER_LIST_BYTES_MAX 512
+
+/* The path of a whole URL, or the target as it is. */
+static const char *skip_origin(const char *target)
+{
+    const char *after = strncmp(target, "http://", 7) == 0 ? target + 7 : strncmp(target, "https://", 8) == 0 ? target + 8 : NULL;
+    return after == NULL ? target : after + strcspn(after, "/?");
+}
+
+static bool path_is(const char *path, const char *wanted)
+{
+    size_t length = strcspn(path, "?");
+    return strncmp(path, wanted, length) == 0 && wanted[length] == '\0';
+}
+
+static bool method_is(const char *method, const struct route *route)
+{
+    return strcmp(method, route->method) == 0 || (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+}
+
+/* Names every endpoint, so that a client that went astray finds the way. */
+static void set_not_found(struct error *err)
+{
+    char list[ROUTER_LIST_BYTES_MAX];
+    size_t length = 0;
+    for (size_t i = 0; i < ROUTE_COUNT && length < sizeof list; i++)
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s %s", i > 0 ? ", " : "", routes[i].method,
+                                   routes[i].path);
+    (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path; there are %s", list);
+}
+
+enum router_outcome router_find(const char *method, const char *target, const struct route **ret_route, const char **ret_allow,
+                                struct error *err)
+{
+    const char *path = skip_origin(target);
+    const struct route *other_method = NULL;
+    bool options = strcmp(method, "OPTIONS") == 0;
+    *ret_allow = NULL;
+    if (options && strcmp(path, "*") == 0) {
+        *ret_allow = "GET, HEAD, POST, OPTIONS";
+        return ROUTER_OPTIONS;
+    }
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (!path_is(path, routes[i].path))
+            continue;
+        *ret_allow = routes[i].allow;
+        if (method_is(method, &routes[i])) {
+            *ret_route = &routes[i];
+            return ROUTER_FOUND;
+        }
+        other_method = &routes[i];
+    }
+    if (other_method == NULL) {
+        set_not_found(err);
+        return ROUTER_ERROR;
+    }
+    if (options)
+        return ROUTER_OPTIONS;
+    (void)error_set(err, ERROR_METHOD, "%s takes %s", other_method->path, other_method->method);
+    return ROUTER_ERROR;
+}
