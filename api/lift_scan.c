@@ -26,7 +26,7 @@ static bool keep(struct scan *scan, const char *bytes, size_t count)
 {
     struct lift *lift = scan->lift;
     if (count > LIFT_ENVELOPE_BYTES_MAX - lift->envelope_bytes)
-        return error_set_limit(scan->err, "envelope_bytes", LIFT_ENVELOPE_BYTES_MAX,
+        return error_set_limit(scan->err, "envelope-bytes", LIFT_ENVELOPE_BYTES_MAX,
                                "the text outside of number arrays is longer than %d bytes", LIFT_ENVELOPE_BYTES_MAX);
     memcpy(lift->envelope + lift->envelope_bytes, bytes, count);
     lift->envelope_bytes += count;
@@ -59,7 +59,7 @@ static bool fail_unclosed(struct scan *scan, const char *opened)
 static bool scan_open(struct scan *scan)
 {
     if (scan->depth == LIFT_DEPTH_MAX)
-        return error_set_limit(scan->err, "nesting_depth", LIFT_DEPTH_MAX, "objects and arrays nest deeper than %d",
+        return error_set_limit(scan->err, "nesting-depth", LIFT_DEPTH_MAX, "objects and arrays nest deeper than %d",
                                LIFT_DEPTH_MAX);
     scan->opened[scan->depth++] = scan->at;
     return keep_until(scan, scan->at + 1);
@@ -146,7 +146,7 @@ static bool lift_here(struct scan *scan, enum lift_kind kind, size_t rank)
 {
     struct lift *lift = scan->lift;
     if (lift->array_count == LIFT_ARRAYS_MAX)
-        return error_set_limit(scan->err, "number_arrays", LIFT_ARRAYS_MAX, "there are more than %d arrays of numbers",
+        return error_set_limit(scan->err, "number-arrays", LIFT_ARRAYS_MAX, "there are more than %d arrays of numbers",
                                LIFT_ARRAYS_MAX);
     size_t offset_bytes = (size_t)(scan->at - lift->text);
     if (rank > TENSOR_RANK_MAX) {

@@ -220,14 +220,14 @@ static void maxima_hold(void **state)
 {
     (void)state;
     check_repeated("[null", ",[1]", LIFT_ARRAYS_MAX, "]", NULL, 0);
-    check_repeated("[null", ",[1]", LIFT_ARRAYS_MAX + 1, "]", "number_arrays", LIFT_ARRAYS_MAX);
+    check_repeated("[null", ",[1]", LIFT_ARRAYS_MAX + 1, "]", "number-arrays", LIFT_ARRAYS_MAX);
     check_repeated("\"", "x", LIFT_ENVELOPE_BYTES_MAX - 2, "\"", NULL, 0);
-    check_repeated("\"", "x", LIFT_ENVELOPE_BYTES_MAX - 1, "\"", "envelope_bytes", LIFT_ENVELOPE_BYTES_MAX);
+    check_repeated("\"", "x", LIFT_ENVELOPE_BYTES_MAX - 1, "\"", "envelope-bytes", LIFT_ENVELOPE_BYTES_MAX);
     check_repeated("\"", "x", LIFT_ENVELOPE_BYTES_MAX - 2, "\" ", NULL, 0);
-    check_repeated("\"", "x", LIFT_ENVELOPE_BYTES_MAX - 2, "\"[1]", "envelope_bytes", LIFT_ENVELOPE_BYTES_MAX);
-    check_repeated("[", "[", LIFT_DEPTH_MAX, "\"a\"", "nesting_depth", LIFT_DEPTH_MAX);
+    check_repeated("\"", "x", LIFT_ENVELOPE_BYTES_MAX - 2, "\"[1]", "envelope-bytes", LIFT_ENVELOPE_BYTES_MAX);
+    check_repeated("[", "[", LIFT_DEPTH_MAX, "\"a\"", "nesting-depth", LIFT_DEPTH_MAX);
     check_repeated("", "{\"a\":", LIFT_DEPTH_MAX, "1}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}}", NULL, 0);
-    check_repeated("", "{\"a\":", LIFT_DEPTH_MAX + 1, "1", "nesting_depth", LIFT_DEPTH_MAX);
+    check_repeated("", "{\"a\":", LIFT_DEPTH_MAX + 1, "1", "nesting-depth", LIFT_DEPTH_MAX);
     check_repeated("[[1]", ",[1]", 100000, "]", NULL, 0);
     check_repeated("[", " ", 1000000, "1]", NULL, 0);
 }
