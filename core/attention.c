@@ -33,15 +33,18 @@ static void plan_init(struct attention_plan *plan, const struct attention_proble
         .Tk = problem->key.shape[2],
         .D = problem->query.shape[3],
         .Dv = problem->value.shape[3],
-        .query_direct = input_direct(&problem->query),
-        .key_direct = input_direct(&problem->key),
-        .value_direct = input_direct(&problem->value),
     };
+    size_t products = size_multiply(size_multiply(plan->Tq, plan->Tk), size_add(plan->D, plan->Dv));
+    bool wide = problem->query.dtype == DTYPE_F32 && products <= WIDE_PRODUCTS_MAX;
+    plan->work = wide ? DTYPE_F64 : problem->query.dtype;
+    plan->query_direct = !wide && input_direct(&problem->query);
+    plan->key_direct = !wide && input_direct(&problem->key);
+    plan->value_direct = !wide && input_direct(&problem->value);
     plan->block_count = plan->Tq / QUERY_TILE + (plan->Tq % QUERY_TILE != 0);
     plan->head_tasks = results->mean_weights.data == NULL ? plan->H : 1;
     plan->weights_wanted = results->weights.data != NULL || results->mean_weights.data != NULL;
-    plan->weights_in_place = results->weights.data != NULL && blas_takes(&results->weights);
-    plan->output_in_place = results->output.data != NULL && blas_takes(&results->output);
+    plan->weights_in_place = !wide && results->weights.data != NULL && blas_takes(&results->weights);
+    plan->output_in_place = !wide && results->output.data != NULL && blas_takes(&results->output);
 }
 
 static void plan_check(const struct attention_plan *plan)
@@ -63,7 +66,7 @@ static void plan_check(const struct attention_plan *plan)
 
 static void scratch_sizes(const struct attention_plan *plan, size_t sizes[SCRATCH_PARTS])
 {
-    size_t real = dtype_bytes(plan->problem->query.dtype);
+    size_t real = dtype_bytes(plan->work);
     size_t rows = size_min(plan->Tq, QUERY_TILE);
     size_t keys = size_min(plan->Tk, KEY_TILE);
     bool stages = plan->results->scores.data != NULL || plan->results->capped_scores.data != NULL;
@@ -137,10 +140,10 @@ static void block_deliver(const struct attention_plan *plan, const struct attent
     const struct tensor *mean = &plan->results->mean_weights;
     for (size_t r = 0; r < block->rows; r++) {
         size_t i = block->first_query + r;
-        const char *row = (const char *)weights + r * stride * dtype_bytes(dtype);
+        const char *row = (const char *)weights + r * stride * dtype_bytes(plan->work);
         for (size_t j = 0; out->data != NULL && !plan->weights_in_place && j < plan->Tk; j++)
             set_real(tensor_row(out, block->b, block->h, i), dtype, (ptrdiff_t)j * out->stride[3],
-                     get_real(row, dtype, (ptrdiff_t)j));
+                     get_real(row, plan->work, (ptrdiff_t)j));
         if (mean->data == NULL)
             continue;
         char *mean_row = (char *)mean->data + ((ptrdiff_t)block->b * mean->stride[0] + (ptrdiff_t)i * mean->stride[1]) *
@@ -148,7 +151,7 @@ static void block_deliver(const struct attention_plan *plan, const struct attent
         for (size_t j = 0; j < plan->Tk; j++) {
             ptrdiff_t at = (ptrdiff_t)j * mean->stride[2];
             double before = block->h == 0 ? 0 : get_real(mean_row, dtype, at);
-            double sum = before + get_real(row, dtype, (ptrdiff_t)j);
+            double sum = before + get_real(row, plan->work, (ptrdiff_t)j);
             set_real(mean_row, dtype, at, block->h + 1 == plan->H ? sum / (double)plan->H : sum);
         }
     }
@@ -163,17 +166,12 @@ static void block_run(struct attention_plan *plan, size_t b, size_t h, size_t fi
     attention_visible(plan, b, first_query + block.rows - 1, &unused, &block.key_end);
     block.key_begin = size_min(block.key_begin, block.key_end);
 
+    attention_block_function *compute = attention_block_f32;
+    if (plan->work == DTYPE_F64)
+        compute = plan->problem->query.dtype == DTYPE_F64 ? attention_block_f64 : attention_block_wide;
     void *weights = NULL;
     size_t stride = 0;
-    if (plan->problem->query.dtype == DTYPE_F32) {
-        float *rows = NULL;
-        attention_block_f32(plan, scratch, &block, &rows, &stride);
-        weights = rows;
-    } else {
-        double *rows = NULL;
-        attention_block_f64(plan, scratch, &block, &rows, &stride);
-        weights = rows;
-    }
+    compute(plan, scratch, &block, &weights, &stride);
     if (weights != NULL)
         block_deliver(plan, &block, weights, stride);
 }
@@ -186,6 +184,8 @@ static void task_run(void *argument, size_t task, size_t worker)
     size_t head = task / plan->block_count % plan->head_tasks;
     size_t b = task / plan->block_count / plan->head_tasks;
     size_t heads = plan->H / plan->head_tasks;
+    if (executor_stopped(plan->executor))
+        atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
     for (size_t h = head * heads; h < (head + 1) * heads; h++) {
         if (atomic_load_explicit(&plan->stopped, memory_order_relaxed))
             return;

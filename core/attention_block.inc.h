@@ -1,5 +1,6 @@
-/* attention_block.inc.h: one block of queries over its keys. Included once a precision, with REAL, DTYPE, GEMM and NAME(x)
- * defined; every step is a function with one job, called in the order of attention.h's stages. */
+/* attention_block.inc.h: one block of queries over its keys. Included once a precision, with ELEMENT (what the views hold),
+ * REAL (what is computed in), GEMM, TANH, KERNEL(x) and NAME(x) defined; every step is a function with one job, called in the
+ * order of attention.h's stages. */
 
 #include <cblas.h>
 #include <math.h>
@@ -52,9 +53,9 @@ static struct NAME(rows) NAME(rows_of)(const struct tensor *t, size_t b, size_t 
         return (struct NAME(rows)){data, count > 1 ? (size_t)t->stride[2] : size_max(t->shape[3], 1)};
     }
     for (size_t r = 0; r < count; r++) {
-        const REAL *row = tensor_row(t, b, h, first + r);
+        const ELEMENT *row = tensor_row(t, b, h, first + r);
         for (size_t d = 0; d < columns; d++)
-            pack[r * columns + d] = row[(ptrdiff_t)(column + d) * t->stride[3]];
+            pack[r * columns + d] = (REAL)row[(ptrdiff_t)(column + d) * t->stride[3]];
     }
     return (struct NAME(rows)){pack, columns};
 }
@@ -64,17 +65,17 @@ static void NAME(emit)(const struct tensor *t, const struct attention_block *blo
                        struct NAME(rows) from)
 {
     for (size_t r = 0; r < block->rows; r++) {
-        REAL *to = tensor_row(t, block->b, block->h, block->first_query + r);
+        ELEMENT *to = tensor_row(t, block->b, block->h, block->first_query + r);
         for (size_t j = 0; j < count; j++)
-            to[(ptrdiff_t)(first + j) * t->stride[3]] = from.data[r * from.stride + j];
+            to[(ptrdiff_t)(first + j) * t->stride[3]] = (ELEMENT)from.data[r * from.stride + j];
     }
 }
 
 /* Sets columns [first, end) of a block's rows of a (B,H,Tq,Tk) result. */
-static void NAME(fill)(const struct tensor *t, const struct attention_block *block, size_t first, size_t end, REAL x)
+static void NAME(fill)(const struct tensor *t, const struct attention_block *block, size_t first, size_t end, ELEMENT x)
 {
     for (size_t r = 0; r < block->rows; r++) {
-        REAL *to = tensor_row(t, block->b, block->h, block->first_query + r);
+        ELEMENT *to = tensor_row(t, block->b, block->h, block->first_query + r);
         for (size_t j = first; j < end; j++)
             to[(ptrdiff_t)j * t->stride[3]] = x;
     }
@@ -121,12 +122,12 @@ static void NAME(emit_exact)(struct NAME(walk) *walk, const struct NAME(tile) *t
     NAME(emit)(t, block, tile->first, tile->count, tile->scores);
     for (size_t r = 0; r < block->rows; r++) {
         const REAL *row = tile->scores.data + r * tile->scores.stride;
-        if (NAME(plan->kernels->finite_row)(row, tile->count))
+        if (plan->kernels->KERNEL(finite_row)(row, tile->count))
             continue;
-        REAL *to = tensor_row(t, block->b, block->h, block->first_query + r);
+        ELEMENT *to = tensor_row(t, block->b, block->h, block->first_query + r);
         for (size_t j = 0; j < tile->count; j++) {
             double score = attention_score(plan, block->b, block->h, block->first_query + r, tile->first + j);
-            to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (REAL)(capped ? attention_capped(plan, score) : score);
+            to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)(capped ? attention_capped(plan, score) : score);
         }
     }
 }
@@ -166,7 +167,7 @@ static bool NAME(stage_mask)(struct NAME(walk) *walk, size_t r, size_t first, si
     bool odd = false;
     for (size_t j = begin; j < end; j++) {
         ptrdiff_t at = (ptrdiff_t)(first + j) * stride;
-        REAL add = mask->dtype == DTYPE_BOOL ? 0 : ((const REAL *)mask_row)[at];
+        REAL add = mask->dtype == DTYPE_BOOL ? 0 : (REAL)((const ELEMENT *)mask_row)[at];
         bool banned = mask->dtype == DTYPE_BOOL ? ((const unsigned char *)mask_row)[at] == 0 : add == MINUS_INFINITY;
         REAL score = row[j] + add;
         odd |= !banned && !isfinite(score);
@@ -191,7 +192,7 @@ static void NAME(stages_of_row)(struct NAME(walk) *walk, const struct NAME(tile)
     bool finite = true;
     if (problem->mask.data != NULL)
         finite = NAME(stage_mask)(walk, r, tile->first, begin, end, row);
-    bool all_finite = NAME(walk->plan->kernels->max_row)(row + begin, end - begin, ret_max);
+    bool all_finite = walk->plan->kernels->KERNEL(max_row)(row + begin, end - begin, ret_max);
     if (problem->mask.data == NULL)
         finite = all_finite;
     walk->odd[r] |= !finite;
@@ -211,10 +212,10 @@ static void NAME(stage_softmax)(struct NAME(walk) *walk, const struct NAME(tile)
             double factor = exp((double)before - (double)max);
             walk->sum[r] *= factor;
             if (walk->summed)
-                NAME(kernels->scale_row)(walk->sums.data + r * walk->sums.stride, walk->plan->Dv, (REAL)factor);
+                kernels->KERNEL(scale_row)(walk->sums.data + r * walk->sums.stride, walk->plan->Dv, (REAL)factor);
             walk->max[r] = max;
         }
-        walk->sum[r] += (double)NAME(kernels->exp_row)(row, tile->count, max);
+        walk->sum[r] += (double)kernels->KERNEL(exp_row)(row, tile->count, max);
     }
     if (walk->weights.data != NULL)
         ((REAL *)walk->scratch->tile_max)[tile->index * QUERY_TILE + r] = walk->max[r];
@@ -228,7 +229,7 @@ static struct NAME(rows) NAME(values_cleaned)(struct NAME(walk) *walk, const str
     REAL *clean = walk->scratch->value_pack;
     for (size_t j = 0; j < tile->count; j++) {
         REAL *from = values.data + j * values.stride;
-        bool finite = NAME(walk->plan->kernels->finite_row)(from, columns);
+        bool finite = walk->plan->kernels->KERNEL(finite_row)(from, columns);
         for (size_t r = 0; r < block->rows && !finite; r++)
             walk->odd[r] |= !attention_banned(walk->plan, block->b, block->h, block->first_query + r, tile->first + j);
         if (finite)
@@ -250,7 +251,7 @@ static void NAME(stage_values)(struct NAME(walk) *walk, const struct NAME(tile) 
                                                  columns, plan->value_direct, walk->scratch->value_pack);
         bool finite = true;
         for (size_t j = 0; j < tile->count && finite; j++)
-            finite = NAME(plan->kernels->finite_row)(values.data + j * values.stride, columns);
+            finite = plan->kernels->KERNEL(finite_row)(values.data + j * values.stride, columns);
         if (!finite)
             values = NAME(values_cleaned)(walk, tile, columns, values);
         struct NAME(rows) sums = {walk->sums.data + column, walk->sums.stride};
@@ -291,7 +292,7 @@ static void NAME(tiles_out_of_sight)(struct NAME(walk) *walk, size_t first, size
 {
     const struct attention_results *results = walk->plan->results;
     if (results->masked_scores.data != NULL)
-        NAME(fill)(&results->masked_scores, walk->block, first, end, MINUS_INFINITY);
+        NAME(fill)(&results->masked_scores, walk->block, first, end, -(ELEMENT)INFINITY);
     for (size_t r = 0; r < walk->block->rows && walk->weights.data != NULL && first < end; r++)
         memset(walk->weights.data + r * walk->weights.stride + first, 0, (end - first) * sizeof(REAL));
     if (results->scores.data == NULL && results->capped_scores.data == NULL)
@@ -313,9 +314,9 @@ static void NAME(stage_divide)(struct NAME(walk) *walk)
         if (sums != NULL && !walk->seen[r])
             memset(sums, 0, plan->Dv * sizeof *sums);
         else if (sums != NULL && !walk->odd[r]) {
-            NAME(plan->kernels->scale_row)(sums, plan->Dv, (REAL)(1 / walk->sum[r]));
+            plan->kernels->KERNEL(scale_row)(sums, plan->Dv, (REAL)(1 / walk->sum[r]));
             /* Weights are at most 1, but their sum before the division may carry large values past the largest float. */
-            walk->odd[r] |= !NAME(plan->kernels->finite_row)(sums, plan->Dv);
+            walk->odd[r] |= !plan->kernels->KERNEL(finite_row)(sums, plan->Dv);
         }
         if (walk->weights.data == NULL || !walk->seen[r])
             continue;
@@ -324,7 +325,7 @@ static void NAME(stage_divide)(struct NAME(walk) *walk)
             struct NAME(tile) tile = NAME(tile_at)(walk, first, block->key_end, false);
             double tile_max = (double)((const REAL *)walk->scratch->tile_max)[tile.index * QUERY_TILE + r];
             double factor = exp(tile_max - (double)walk->max[r]) / walk->sum[r];
-            NAME(plan->kernels->scale_row)(weights + first, tile.count, (REAL)factor);
+            plan->kernels->KERNEL(scale_row)(weights + first, tile.count, (REAL)factor);
             first += tile.count;
         }
     }
@@ -349,12 +350,12 @@ static void NAME(rows_finish)(struct NAME(walk) *walk)
         }
         banned += !walk->seen[r];
         if (results->lse.data != NULL)
-            *(REAL *)tensor_row(&results->lse, block->b, block->h, i) = (REAL)((double)walk->max[r] + log(walk->sum[r]));
+            *(ELEMENT *)tensor_row(&results->lse, block->b, block->h, i) = (ELEMENT)((double)walk->max[r] + log(walk->sum[r]));
         if (walk->sums.data == NULL || plan->output_in_place)
             continue;
-        REAL *to = tensor_row(&results->output, block->b, block->h, i);
+        ELEMENT *to = tensor_row(&results->output, block->b, block->h, i);
         for (size_t d = 0; d < plan->Dv; d++)
-            to[(ptrdiff_t)d * results->output.stride[3]] = walk->sums.data[r * walk->sums.stride + d];
+            to[(ptrdiff_t)d * results->output.stride[3]] = (ELEMENT)walk->sums.data[r * walk->sums.stride + d];
     }
     atomic_fetch_add_explicit(&plan->banned_row_count, banned, memory_order_relaxed);
 }
@@ -385,7 +386,7 @@ static void NAME(walk_init)(struct NAME(walk) *walk)
 }
 
 void NAME(attention_block)(struct attention_plan *plan, const struct attention_scratch *scratch,
-                           const struct attention_block *block, REAL **ret_weights, size_t *ret_stride)
+                           const struct attention_block *block, void **ret_weights, size_t *ret_stride)
 {
     struct NAME(walk) walk = {.plan = plan, .scratch = scratch, .block = block};
     NAME(walk_init)(&walk);

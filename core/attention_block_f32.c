@@ -1,8 +1,10 @@
 #include "core/attention_plan.h"
 
+#define ELEMENT float
 #define REAL float
 #define GEMM cblas_sgemm
 #define TANH tanhf
+#define KERNEL(x) x##_f32
 #define NAME(x) x##_f32
 
 #include "core/attention_block.inc.h"

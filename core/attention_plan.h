@@ -17,6 +17,10 @@
 #define KEY_TILE 512
 #define VALUE_TILE 256 /* columns of value in one product */
 
+/* Small float32 items (Tq*Tk*(D+Dv) up to this, as 64 x 64 x (64+64)) are computed in double and rounded once: the digits that
+ * a person compares by eye are then the nearest ones, at no cost that could be noticed beside the request itself. */
+#define WIDE_PRODUCTS_MAX ((size_t)64 * 64 * 128)
+
 /* One worker's memory. Where a view cannot be given to BLAS as it is (last axis not contiguous, rows overlapping or too far
  * apart), its tile is packed first. NULL where the plan has no use for it. */
 struct attention_scratch {
@@ -37,6 +41,7 @@ struct attention_plan {
     struct attention_scratch *scratch; /* [workers] */
 
     size_t B, H, Hkv, Tq, Tk, D, Dv;
+    enum dtype work;       /* what is computed in: float64 for float32 items of at most WIDE_PRODUCTS_MAX products */
     size_t block_count;    /* query tiles of one head */
     size_t head_tasks;     /* tasks that the heads of one item are cut into: H, or 1 where heads are summed up */
     bool weights_wanted;   /* weights or their mean */
@@ -64,7 +69,7 @@ void attention_visible(const struct attention_plan *plan, size_t b, size_t i, si
 int64_t attention_position(const struct attention_plan *plan, size_t b, size_t i);
 
 /* attention_row.c: one row at a time in double, for rows with non-finite or overflowing numbers. Writes the row's output,
- * masked scores and lse, and its weights to `ret_weights` (contiguous, float32 or float64 as the problem; NULL: not wanted). */
+ * masked scores and lse, and its weights to `ret_weights` (contiguous, of plan->work; NULL: not wanted). */
 void attention_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights);
 
 /* scale * q.k of one pair in double, and the same after softcap. */
@@ -74,11 +79,10 @@ double attention_capped(const struct attention_plan *plan, double score);
 /* True where key j is banned for query i by position or by mask. */
 bool attention_banned(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j);
 
-/* attention_block_f32.c, attention_block_f64.c: a block, written once in attention_block.inc.h. Leaves the block's weights in
- * *ret_weights with *ret_stride elements from row to row, where plan->weights_wanted. */
-void attention_block_f32(struct attention_plan *plan, const struct attention_scratch *scratch,
-                         const struct attention_block *block, float **ret_weights, size_t *ret_stride);
-void attention_block_f64(struct attention_plan *plan, const struct attention_scratch *scratch,
-                         const struct attention_block *block, double **ret_weights, size_t *ret_stride);
+/* attention_block_f32.c, _f64.c and _wide.c (float32 computed in double): a block, written once in attention_block.inc.h.
+ * Leaves the block's weights in *ret_weights, rows of plan->work *ret_stride elements apart, where plan->weights_wanted. */
+typedef void attention_block_function(struct attention_plan *plan, const struct attention_scratch *scratch,
+                                      const struct attention_block *block, void **ret_weights, size_t *ret_stride);
+attention_block_function attention_block_f32, attention_block_f64, attention_block_wide;
 
 #endif

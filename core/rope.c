@@ -38,6 +38,8 @@ static void turn_pair(const struct rope *rope, const struct tensor *t, size_t to
 void rope_apply(const struct rope *rope, const struct tensor *t, int64_t first_position)
 {
     assert(t->rank == 4 && rope->dims % 2 == 0 && rope->dims <= t->shape[3]);
+    if (tensor_count(t) == 0)
+        return;
     for (size_t pair = 0; pair < rope->dims / 2; pair++) {
         double frequency = pow(rope->base, -2 * (double)pair / (double)rope->dims);
         for (size_t token = 0; token < t->shape[2]; token++)

@@ -107,7 +107,9 @@ static void row_copy(const char *from, ptrdiff_t from_stride, char *to, ptrdiff_
 void tensor_copy(const struct tensor *from, const struct tensor *to)
 {
     assert(from->rank == 4 && to->rank == 4 && from->dtype == to->dtype);
-    for (size_t i = 0; i < from->shape[0] && from->shape[3] > 0; i++)
+    if (tensor_count(from) == 0)
+        return;
+    for (size_t i = 0; i < from->shape[0]; i++)
         for (size_t j = 0; j < from->shape[1]; j++)
             for (size_t k = 0; k < from->shape[2]; k++)
                 row_copy(tensor_row(from, i, j, k), from->stride[3], tensor_row(to, i, j, k), to->stride[3], from->shape[3],

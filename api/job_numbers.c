@@ -1,0 +1,234 @@
+/* job_numbers.c: the numbers of a job: read from the body, drawn from the seed, computed. */
+#include "api/job.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/projection.h"
+#include "core/random.h"
+#include "core/rope.h"
+#include "core/size.h"
+
+/* Where the numbers of a request's tensor belong: query, key and value are results at the same time. */
+static struct tensor *tensor_of(struct job *job, enum request_tensor which)
+{
+    switch (which) {
+    case REQUEST_QUERY:
+        return &job->results[RESULT_QUERY];
+    case REQUEST_KEY:
+        return &job->results[RESULT_KEY];
+    case REQUEST_VALUE:
+        return &job->results[RESULT_VALUE];
+    default:
+        return &job->tensors[which];
+    }
+}
+
+static bool read_key_lengths(struct job *job, struct error *err)
+{
+    const struct plan *plan = job->plan;
+    const struct request *request = plan->request;
+    if (!request->has_key_lengths)
+        return true;
+    if (!request->key_lengths_is_list) {
+        job->key_lengths[0] = (size_t)request->key_length;
+        return true;
+    }
+    struct tensor reals = tensor_contiguous(job->key_length_reals, DTYPE_F64, 1, &plan->B);
+    if (!source_read(job->lift, &request->key_lengths_list, &reals, err))
+        return false;
+    for (size_t b = 0; b < plan->B; b++) {
+        double length = job->key_length_reals[b];
+        if (!(length >= 0 && length <= (double)plan->Tk) || length != floor(length))
+            return error_set_at(err, ERROR_INVALID, "/key_lengths", "%.17g for item %zu, where an integer from 0 to %zu, the number of keys, is expected",
+                                length, b, plan->Tk);
+        job->key_lengths[b] = (size_t)length;
+    }
+    return true;
+}
+
+/* Numbers one a head, as the precision holds them. */
+static bool read_per_head(const struct job *job, const struct source *source, double *ret, struct error *err)
+{
+    const struct plan *plan = job->plan;
+    if (source->kind == SOURCE_ABSENT)
+        return true;
+    struct tensor reals = tensor_contiguous(ret, DTYPE_F64, 1, &plan->H);
+    if (!source_read(job->lift, source, &reals, err))
+        return false;
+    for (size_t h = 0; h < plan->H; h++) {
+        ret[h] = plan->dtype == DTYPE_F32 ? (double)(float)ret[h] : ret[h];
+        if (!isfinite(ret[h]))
+            return error_set_at(err, ERROR_INVALID, source->pointer, "the number of head %zu is not finite in this precision", h);
+    }
+    return true;
+}
+
+/* The slopes of the paper: a geometric sequence from 2^(-8/n); where H is no power of two, those of the power below it, then
+ * every other one of the power above. */
+static void paper_slopes(size_t heads, double *ret)
+{
+    size_t power = 1;
+    while (power * 2 <= heads)
+        power *= 2;
+    for (size_t h = 0; h < heads; h++) {
+        double step = h < power ? (double)(h + 1) : (double)(h - power) + 0.5;
+        ret[h] = exp2(-8 * step / (double)power);
+    }
+}
+
+/* All mask numbers are 0 or 1, with a 1 among them: likely meant as booleans. */
+static bool looks_boolean(const struct tensor *mask)
+{
+    bool one = false;
+    size_t count = tensor_count(mask);
+    for (size_t i = 0; i < count; i++) {
+        double x = mask->dtype == DTYPE_F32 ? (double)((const float *)mask->data)[i] : ((const double *)mask->data)[i];
+        if (x != 0 && x != 1)
+            return false;
+        one |= x == 1;
+    }
+    return one;
+}
+
+static void settle_mask(struct job *job)
+{
+    struct tensor *mask = &job->tensors[REQUEST_MASK];
+    if (mask->data == NULL)
+        return;
+    if (mask->dtype != DTYPE_BOOL) {
+        job->mask_looks_boolean = looks_boolean(mask);
+        return;
+    }
+    unsigned char *keeps = mask->data;
+    size_t count = tensor_count(mask);
+    for (size_t i = 0; job->plan->request->mask_drops && i < count; i++)
+        keeps[i] ^= 1;
+}
+
+bool job_read(struct job *job, struct error *err)
+{
+    const struct request *request = job->plan->request;
+    for (size_t i = 0; i < REQUEST_TENSORS; i++)
+        if (request->tensors[i].kind == SOURCE_ARRAY &&
+            !source_read(job->lift, &request->tensors[i], tensor_of(job, (enum request_tensor)i), err))
+            return false;
+    for (size_t i = 0; i < PROJECTIONS; i++) {
+        if (request->weights[i].kind == SOURCE_ARRAY && !source_read(job->lift, &request->weights[i], &job->weights[i], err))
+            return false;
+        if (request->biases[i].kind == SOURCE_ARRAY && !source_read(job->lift, &request->biases[i], &job->biases[i], err))
+            return false;
+    }
+    settle_mask(job);
+    for (size_t b = 0; b < job->plan->B; b++)
+        job->query_offsets[b] = job->plan->query_offset;
+    if (request->alibi && request->alibi_slopes.kind == SOURCE_ABSENT)
+        paper_slopes(job->plan->H, job->alibi_slopes);
+    return read_key_lengths(job, err) && read_per_head(job, &request->alibi_slopes, job->alibi_slopes, err) &&
+           read_per_head(job, &request->sinks, job->sinks, err);
+}
+
+/* What the seed draws, in its order: x, context, key, query, value, output. */
+static void draw(struct job *job)
+{
+    const struct plan *plan = job->plan;
+    const struct request *request = plan->request;
+    struct random random;
+    random_init(&random, request->seed);
+    for (size_t i = REQUEST_X; i <= REQUEST_VALUE; i++)
+        if (request->tensors[i].kind == SOURCE_DRAWN)
+            random_normal(&random, tensor_of(job, (enum request_tensor)i));
+    for (size_t i = 0; i < PROJECTIONS; i++)
+        if (plan_projects(plan, (enum request_projection)i) && request->weights[i].kind != SOURCE_ARRAY)
+            random_linear(&random, &job->weights[i]);
+}
+
+/* A (B,T,C) view of tokens that may lack their batch axis. */
+static struct tensor batched(void *data, enum dtype dtype, size_t B, size_t T, size_t C)
+{
+    const size_t shape[3] = {B, T, C};
+    return tensor_contiguous(data, dtype, 3, shape);
+}
+
+static bool project(struct job *job, enum request_projection which, void *from, size_t tokens, void *to,
+                    const struct executor *executor, struct error *err)
+{
+    const struct plan *plan = job->plan;
+    if (!plan_projects(plan, which))
+        return true;
+    struct tensor x = batched(from, plan->dtype, plan->B, tokens, plan->weight_shape[which][1]);
+    struct tensor out = batched(to, plan->dtype, plan->B, tokens, plan->weight_shape[which][0]);
+    return projection_apply(&x, &job->weights[which], &job->biases[which], executor, &out, err);
+}
+
+/* Tokens to query, key and value. */
+static bool project_tokens(struct job *job, const struct executor *executor, struct error *err)
+{
+    const struct plan *plan = job->plan;
+    void *x = job->tensors[REQUEST_X].data;
+    void *from = job->tensors[REQUEST_CONTEXT].data != NULL ? job->tensors[REQUEST_CONTEXT].data : x;
+    struct tensor *query = &job->results[RESULT_QUERY], *key = &job->results[RESULT_KEY], *value = &job->results[RESULT_VALUE];
+    if (plan->request->identity && query->data != x) { /* they will be turned, the tokens not */
+        memcpy(query->data, x, tensor_count(query) * dtype_bytes(plan->dtype));
+        memcpy(key->data, from, tensor_count(key) * dtype_bytes(plan->dtype));
+    }
+    return project(job, PROJECTION_KEY, from, plan->Tnew, key->data, executor, err) &&
+           project(job, PROJECTION_QUERY, x, plan->Tq, query->data, executor, err) &&
+           project(job, PROJECTION_VALUE, from, plan->Tnew, value->data, executor, err);
+}
+
+/* Queries turn at their positions; new keys at theirs, after the past. */
+static void turn(struct job *job)
+{
+    const struct plan *plan = job->plan;
+    if (plan->rope_dims == 0)
+        return;
+    const struct rope rope = {.interleaved = plan->request->rope_style == ROPE_INTERLEAVED,
+                              .dims = plan->rope_dims,
+                              .base = plan->request->rope_base};
+    struct tensor key = plan_heads_view(plan, job->results[RESULT_KEY].data, plan->Hkv, plan->Tnew, plan->D);
+    rope_apply(&rope, &job->problem.query, plan->query_offset);
+    rope_apply(&rope, &key, (int64_t)plan->Tpast);
+}
+
+/* Copies past and new tokens behind each other into `present`, a (B,Hkv,Tk,width) view. */
+static void join_past(const struct job *job, const struct tensor *present, void *past, void *newer)
+{
+    const struct plan *plan = job->plan;
+    size_t width = present->shape[3];
+    struct tensor old_part = *present, new_part = *present;
+    old_part.shape[2] = plan->Tpast;
+    new_part.shape[2] = plan->Tnew;
+    new_part.data = tensor_row(present, 0, 0, plan->Tpast);
+    struct tensor old_tokens = plan_heads_view(plan, past, plan->Hkv, plan->Tpast, width);
+    struct tensor new_tokens = plan_heads_view(plan, newer, plan->Hkv, plan->Tnew, width);
+    tensor_copy(&old_tokens, &old_part);
+    tensor_copy(&new_tokens, &new_part);
+}
+
+static bool attention_wanted(const struct job *job)
+{
+    for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
+        if (job->results[i].data != NULL)
+            return true;
+    return false;
+}
+
+bool job_compute(struct job *job, struct arena *arena, const struct executor *executor, struct error *err)
+{
+    const struct plan *plan = job->plan;
+    draw(job);
+    if (plan->from_tokens && !project_tokens(job, executor, err))
+        return false;
+    turn(job);
+    if (job->tensors[REQUEST_PAST_KEY].data != NULL) {
+        join_past(job, &job->problem.key, job->tensors[REQUEST_PAST_KEY].data, job->results[RESULT_KEY].data);
+        join_past(job, &job->problem.value, job->tensors[REQUEST_PAST_VALUE].data, job->results[RESULT_VALUE].data);
+    }
+    if (executor_stopped(executor))
+        return error_set(err, ERROR_DEADLINE, "the work was stopped before it was done");
+    if (attention_wanted(job) && !attention_compute(&job->problem, &job->attention, arena, executor, err))
+        return false;
+    return job->heads_output.data == NULL ||
+           project(job, PROJECTION_OUTPUT, job->heads_output.data, plan->Tq, job->results[RESULT_OUTPUT].data, executor, err);
+}

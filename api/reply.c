@@ -1,0 +1,152 @@
+#include "api/reply.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "api/text.h"
+#include "core/size.h"
+
+#define APPLIED_BYTES_MAX 4096 /* of names and numbers that do not grow with the request */
+#define SLOPE_BYTES_MAX 32
+
+size_t reply_bytes_max(const struct plan *plan)
+{
+    const struct request *request = plan->request;
+    size_t bytes = size_add(APPLIED_BYTES_MAX, size_multiply(SLOPE_BYTES_MAX, request->alibi ? plan->H : 0));
+    for (size_t i = 0; i < RESULTS; i++) {
+        if (!request->results[i])
+            continue;
+        size_t tensor = text_tensor_bytes_max(plan->dtype, plan->result_rank[i], plan->result_shape[i], request->flat,
+                                              request->decimals);
+        bytes = size_add(bytes, size_add(tensor, SHAPE_TEXT_BYTES_MAX));
+    }
+    return bytes;
+}
+
+static void write_result(struct text *text, const struct job *job, enum request_result which)
+{
+    const struct request *request = job->plan->request;
+    const struct tensor *t = &job->results[which];
+    text_format(text, "\"%s\":", request_result_names[which]);
+    if (request->flat) {
+        char shape[SHAPE_TEXT_BYTES_MAX];
+        text_format(text, "{\"shape\":%s,\"dtype\":\"%s\",\"data\":", shape_text(t->rank, t->shape, shape, sizeof shape),
+                    dtype_name(t->dtype));
+    }
+    text_tensor(text, t, request->flat, request->decimals);
+    text_add(text, request->flat ? "}," : ",");
+}
+
+static const char *causal_name(enum request_causal causal)
+{
+    switch (causal) {
+    case CAUSAL_FALSE:
+        return "false";
+    case CAUSAL_TRUE:
+        return "true";
+    case CAUSAL_TOP_LEFT:
+        return "\"top_left\"";
+    case CAUSAL_BOTTOM_RIGHT:
+        return "\"bottom_right\"";
+    }
+    return "false";
+}
+
+/* The names of what the seed drew, in order. */
+static void write_draws(struct text *text, const struct plan *plan)
+{
+    static const char *const tensors[] = {"x", "context", "key", "query", "value"};
+    static const char *const projections[PROJECTIONS] = {"key", "query", "value", "output"};
+    const struct request *request = plan->request;
+    const char *comma = "";
+    text_format(text, ",\"seed\":%" PRIu64 ",\"draw_order\":[", request->seed);
+    for (size_t i = REQUEST_X; i <= REQUEST_VALUE; i++) {
+        if (request->tensors[i].kind != SOURCE_DRAWN)
+            continue;
+        text_format(text, "%s\"%s\"", comma, tensors[i]);
+        comma = ",";
+    }
+    for (size_t i = 0; i < PROJECTIONS; i++) {
+        if (!plan_projects(plan, (enum request_projection)i) || request->weights[i].kind == SOURCE_ARRAY)
+            continue;
+        text_format(text, "%s\"projection.%s\"", comma, projections[i]);
+        comma = ",";
+    }
+    text_add(text, "]");
+}
+
+static void write_biases(struct text *text, const struct job *job)
+{
+    const struct plan *plan = job->plan;
+    const struct request *request = plan->request;
+    if (plan->softcap > 0) {
+        text_add(text, ",\"softcap\":");
+        text_number(text, plan->softcap, plan->dtype, -1);
+    }
+    if (request->window_left >= 0 || request->window_right >= 0)
+        text_format(text, ",\"window\":[%" PRId64 ",%" PRId64 "]", request->window_left, request->window_right);
+    if (request->alibi) {
+        text_add(text, ",\"alibi\":");
+        struct tensor slopes = tensor_contiguous(job->alibi_slopes, DTYPE_F64, 1, &plan->H);
+        text_tensor(text, &slopes, true, -1);
+    }
+    if (request->has_rope) {
+        text_format(text, ",\"rope\":{\"style\":\"%s\",\"base\":", request->rope_style == ROPE_HALF ? "half" : "interleaved");
+        text_number(text, request->rope_base, DTYPE_F64, -1);
+        text_format(text, ",\"dims\":%zu}", plan->rope_dims);
+    }
+    if (request->sinks.kind != SOURCE_ABSENT)
+        text_add(text, ",\"sinks\":true");
+    if (request->has_key_lengths)
+        text_add(text, ",\"key_lengths\":true");
+}
+
+/* Every convention that a library could have read otherwise. */
+static void write_applied(struct text *text, const struct job *job)
+{
+    const struct plan *plan = job->plan;
+    const struct request *request = plan->request;
+    const struct source *mask = &request->tensors[REQUEST_MASK];
+    text_add(text, "\"applied\":{\"scale\":");
+    text_number(text, plan->scale, plan->dtype, -1);
+    text_format(text, ",\"causal\":%s,\"query_offset\":%" PRId64, causal_name(request->causal), plan->query_offset);
+    text_format(text, ",\"mask\":%s", mask->kind == SOURCE_ABSENT ? "null" : source_is_bool(mask) ? "\"boolean\"" : "\"additive\"");
+    text_format(text, ",\"mask_semantics\":\"%s\"", request->mask_drops ? "drop" : "keep");
+    text_format(text, ",\"num_heads\":%zu,\"num_kv_heads\":%zu,\"head_size\":%zu", plan->H, plan->Hkv, plan->D);
+    if (plan->rank4)
+        text_format(text, ",\"layout\":\"%s\"", plan->memory == PLAN_HEADS_FIRST ? "bhtd" : "bthd");
+    if (plan->Tpast > 0)
+        text_format(text, ",\"past_length\":%zu", plan->Tpast);
+    write_biases(text, job);
+    text_format(text, ",\"precision\":\"%s\"", dtype_name(plan->dtype));
+    if (request->has_seed)
+        write_draws(text, plan);
+    text_add(text, "}");
+}
+
+static void write_warnings(struct text *text, const struct job *job)
+{
+    size_t banned = job->attention.banned_row_count;
+    text_add(text, ",\"warnings\":[");
+    if (banned > 0)
+        text_format(text, "\"%zu %s every key banned: weights and output there are 0\"", banned, banned == 1 ? "row has" : "rows have");
+    if (job->mask_looks_boolean)
+        text_format(text, "%s\"the mask holds only the numbers 0 and 1, which were added to the scores; for a mask of booleans send "
+                          "true and false\"",
+                    banned > 0 ? "," : "");
+    text_add(text, "]");
+}
+
+size_t reply_write(const struct job *job)
+{
+    struct text text;
+    text_init(&text, job->text, reply_bytes_max(job->plan));
+    text_add(&text, "{");
+    for (size_t i = 0; i < RESULTS; i++)
+        if (job->plan->request->results[i])
+            write_result(&text, job, (enum request_result)i);
+    write_applied(&text, job);
+    write_warnings(&text, job);
+    text_add(&text, "}\n");
+    return (size_t)(text.at - text.start);
+}
