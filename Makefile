@@ -94,8 +94,10 @@ FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
 EXHAUSTIVE := $(call programs,tests/exhaustive/*.c)
 BENCHES := $(call programs,bench/*.c)
 
-# Tests link archives: each takes what it names, and a test of the server does without the object that has main().
-ARCHIVES := $(B)/support.a $(B)/server.a $(B)/rooms.a
+# Tests link archives, from which each takes what it names; so a test of the server does without the object that has
+# main(). Only tests that include a header of the server wait for that room.
+ARCHIVES := $(B)/support.a $(B)/rooms.a
+SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tests/unit/*_test.c))
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
@@ -118,25 +120,26 @@ $(B)/attnd: $(SERVER_OBJECTS) $(ROOM_OBJECTS)
 $(B)/rooms.a: $(ROOM_OBJECTS)
 $(B)/server.a: $(SERVER_OBJECTS)
 $(B)/support.a: $(SUPPORT_OBJECTS)
-$(ARCHIVES): | $(B)/.deps
+$(ARCHIVES) $(B)/server.a: | $(B)/.deps
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(UNIT_TESTS) $(EXHAUSTIVE) $(BENCHES): %: %.o $(ARCHIVES)
+link_test = $(LINK) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS) -o $@
+
+$(UNIT_TESTS) $(EXHAUSTIVE) $(BENCHES) $(FUZZERS): %: %.o $(ARCHIVES)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $< -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(TEST_LIBS) -o $@
+	$(Q)$(link_test)
+
+$(SERVER_TESTS): $(B)/server.a
+$(FUZZERS): LDFLAGS += -fsanitize=fuzzer
 
 # Talks HTTP to $ATTND_BIN; of the archives it takes what reads the replies.
 $(B)/tests/http_test: $(HTTP_OBJECTS) $(ARCHIVES)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $(HTTP_OBJECTS) -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(TEST_LIBS) -o $@
+	$(Q)$(link_test)
 
 $(B)/tests/tools/faults: %: %.o
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ -pthread -o $@
-
-$(FUZZERS): %: %.o $(ARCHIVES)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) -fsanitize=fuzzer $< -Wl,--start-group $(ARCHIVES) -Wl,--end-group $(TEST_LIBS) -o $@
+	$(Q)$(link_test)
 
 $(B)/%.o: %.c Makefile VERSION | $(B)/.deps
 	$(call say,CC,$<)
