@@ -28,12 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Reads into memory of just the array's size. Returns it, or NULL where the array is refused. */
 static void *read_array(const struct lift *lift, const struct lift_array *array, enum dtype dtype, struct error *err)
 {
+    error_init(err);
     size_t count = shape_count(array->rank, array->shape);
     if (count > ELEMENTS_MAX)
         return NULL;
     void *data = malloc(size_max(count * dtype_bytes(dtype), 1));
     CHECK(data != NULL);
-    error_init(err);
     if (lift_read(lift, array, dtype, "/x", data, err)) {
         CHECK(err->code == ERROR_NONE);
         return data;
@@ -44,6 +44,30 @@ static void *read_array(const struct lift *lift, const struct lift_array *array,
         CHECK(*c >= ' ' && *c <= '~');
     free(data);
     return NULL;
+}
+
+/* Whether it stands for a lifted array; then *ret is which. */
+static bool is_stand_in(const json_t *envelope, size_t *ret)
+{
+    if (!json_is_array(envelope) || json_array_size(envelope) != 1 || !json_is_integer(json_array_get(envelope, 0)))
+        return false;
+    *ret = (size_t)json_integer_value(json_array_get(envelope, 0));
+    return true;
+}
+
+/* Each lifted array has one stand-in, in the order of the text. `next` counts them. */
+static void check_stand_ins(const json_t *envelope, size_t *next)
+{
+    size_t index;
+    if (is_stand_in(envelope, &index)) {
+        CHECK(index == (*next)++);
+    } else if (json_is_array(envelope)) {
+        for (size_t i = 0; i < json_array_size(envelope); i++)
+            check_stand_ins(json_array_get(envelope, i), next);
+    } else if (json_is_object(envelope)) {
+        for (void *at = json_object_iter((json_t *)envelope); at != NULL; at = json_object_iter_next((json_t *)envelope, at))
+            check_stand_ins(json_object_iter_value(at), next);
+    }
 }
 
 static bool value_of(const json_t *json, double *ret)
@@ -107,9 +131,8 @@ static void check_array(const struct lift *lift, const struct lift_array *array,
 /* The envelope's tree against the text's: the same but for lifted arrays. */
 static void check_tree(const struct lift *lift, const json_t *envelope, const json_t *tree)
 {
-    if (json_is_array(envelope) && json_array_size(envelope) == 1 && json_is_integer(json_array_get(envelope, 0))) {
-        json_int_t index = json_integer_value(json_array_get(envelope, 0));
-        CHECK(index >= 0 && (size_t)index < lift->array_count);
+    size_t index;
+    if (is_stand_in(envelope, &index)) {
         check_array(lift, &lift->arrays[index], tree);
     } else if (json_is_array(envelope)) {
         CHECK(json_is_array(tree) && json_array_size(tree) == json_array_size(envelope));
@@ -180,6 +203,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         json_t *envelope = json_loadb(lift.envelope, lift.envelope_bytes, JANSSON_FLAGS, NULL);
         bool is_read = read_all(&lift);
         check_offsets(&lift);
+        size_t stand_ins = 0;
+        check_stand_ins(envelope, &stand_ins);
+        CHECK(envelope == NULL || stand_ins == lift.array_count);
         if (tree != NULL) {
             CHECK(envelope != NULL);
             check_tree(&lift, envelope, tree);
