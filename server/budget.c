@@ -68,8 +68,8 @@ static bool wait_locked(struct budget *budget, const struct budget_waiter *waite
             return true;
         if (first && budget->giver_count == 0)
             return error_set(err, ERROR_NO_MEMORY,
-                             "the request needs %zu bytes of memory to compute, %zu of the %zu for all requests are free", bytes,
-                             free_bytes_locked(budget), budget->total_bytes);
+                             "the request needs %zu bytes of memory to compute, %zu of the %zu for all requests are free",
+                             bytes, free_bytes_locked(budget), budget->total_bytes);
         if (job_stopped(job))
             return error_set(err, ERROR_DEADLINE, "the request's time passed while it waited for %zu bytes of memory", bytes);
         sync_wait_ms(&budget->changed, &budget->mutex, BUDGET_LOOK_MS);

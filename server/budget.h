@@ -28,9 +28,9 @@ struct budget {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     size_t total_bytes, bodies_bytes_max;
-    size_t bodies_bytes, grants_bytes;    /* in use */
-    size_t giver_count;                   /* holders of a grant that do not wait for more */
-    struct budget_waiter *first, *last;   /* those that wait for a grant */
+    size_t bodies_bytes, grants_bytes;  /* in use */
+    size_t giver_count;                 /* holders of a grant that do not wait for more */
+    struct budget_waiter *first, *last; /* those that wait for a grant */
 };
 
 void budget_init(struct budget *budget, size_t total_bytes, size_t grant_bytes_max);

@@ -103,7 +103,8 @@ static bool find_hierarchy(const char *root, const char *controller, struct hier
     find_group(root, controller, ret);
     /* What is mounted may begin at a group below the top; a group that is not below it is not to be seen from here. */
     size_t top_bytes = strcmp(ret->top, "/") == 0 ? 0 : strlen(ret->top);
-    bool below = strncmp(ret->group, ret->top, top_bytes) == 0 && (ret->group[top_bytes] == '/' || ret->group[top_bytes] == '\0');
+    bool below =
+        strncmp(ret->group, ret->top, top_bytes) == 0 && (ret->group[top_bytes] == '/' || ret->group[top_bytes] == '\0');
     const char *rest = below ? ret->group + top_bytes : "";
     memmove(ret->group, rest, strlen(rest) + 1);
     return true;

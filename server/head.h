@@ -15,7 +15,7 @@ struct head {
         *preflight_method, *request_id, *transfer_encoding;
     bool http_1_1;
     bool has_body;
-    bool length_known; /* by Content-Length; else the body is chunked */
+    bool length_known;   /* by Content-Length; else the body is chunked */
     uint64_t body_bytes; /* where length_known */
     bool expects_continue;
 };

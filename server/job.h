@@ -17,8 +17,8 @@ enum job_reason {
 };
 
 struct job {
-    struct job *before, *after; /* in the queue; NULL outside of it */
-    bool queued;                /* guarded by the queue */
+    struct job *before, *after;   /* in the queue; NULL outside of it */
+    bool queued;                  /* guarded by the queue */
     void (*run)(struct job *job); /* called once, by a worker, or by whoever took the job back out of the queue */
     int64_t deadline_ms;
     atomic_int stop; /* enum job_reason */

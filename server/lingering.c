@@ -9,8 +9,7 @@
 #include "server/clock.h"
 
 /* So that one fast sender does not keep the tick from the others. */
-#define LINGER_READ_BYTES_MAX ((size_t)1 << 20)
-#define LINGER_READS_MAX 8
+#define LINGER_READS_MAX 64
 
 /* By then libmicrohttpd has said goodbye under TLS, and what is left is to end the stream below it. */
 #define LINGER_GOODBYE_MS 200
@@ -37,8 +36,8 @@ void lingering_add(struct lingering *lingering, int fd)
 static bool drop_input(struct lingering *lingering, size_t i, int64_t now_ms)
 {
     for (int reads = 0; reads < LINGER_READS_MAX; reads++) {
-        size_t most = size_min(lingering->sockets[i].bytes_left, LINGER_READ_BYTES_MAX);
-        ssize_t dropped = most == 0 ? 0 : recv(lingering->sockets[i].fd, NULL, most, MSG_TRUNC | MSG_DONTWAIT);
+        size_t most = size_min(lingering->sockets[i].bytes_left, LINGER_READ_BYTES);
+        ssize_t dropped = most == 0 ? 0 : recv(lingering->sockets[i].fd, lingering->dropped, most, MSG_DONTWAIT);
         if (dropped == 0 || (dropped < 0 && errno != EAGAIN && errno != EINTR))
             return true;
         if (dropped < 0)

@@ -13,6 +13,7 @@
 #define LINGER_COUNT_MAX 32
 #define LINGER_MS_MAX 3000
 #define LINGER_BYTES_MAX ((size_t)64 << 20)
+#define LINGER_READ_BYTES ((size_t)64 * 1024)
 
 struct lingering {
     size_t count;
@@ -21,6 +22,7 @@ struct lingering {
         int64_t since_ms;
         size_t bytes_left;
     } sockets[LINGER_COUNT_MAX];
+    char dropped[LINGER_READ_BYTES]; /* what was read last, and is of no interest */
 };
 
 /* Takes over `fd`. Where all places are taken, the oldest is closed. */

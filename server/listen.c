@@ -58,7 +58,7 @@ static int open_one(const struct addrinfo *address)
 
 static bool name_socket(int fd, char ret_address[LISTEN_ADDRESS_BYTES_MAX])
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     socklen_t address_bytes = sizeof address;
     char host[NI_MAXHOST], port[NI_MAXSERV];
     if (getsockname(fd, (struct sockaddr *)&address, &address_bytes) != 0 ||
@@ -89,7 +89,7 @@ bool listen_open(const char *text, int *ret_fd, char ret_address[LISTEN_ADDRESS_
     int why = errno;
     freeaddrinfo(addresses);
     if (fd < 0)
-        return error_set(err, ERROR_INVALID, "cannot listen on %s: %s", text, strerrordesc_np(why));
+        return error_set(err, ERROR_INTERNAL, "cannot listen on %s: %s", text, strerrordesc_np(why));
     if (!name_socket(fd, ret_address)) {
         (void)close(fd);
         return error_set(err, ERROR_INTERNAL, "cannot find out the address in use for %s", text);

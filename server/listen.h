@@ -10,7 +10,7 @@
 
 /* Listens on "HOST:PORT", "[HOST]:PORT" for IPv6 or ":PORT" for every address; port 0 takes a free one. Puts the
  * address in use to `ret_address` in the form for URLs, as "127.0.0.1:8080" or "[::1]:8080".
- * Fails  invalid. */
+ * Fails  invalid: no such address. internal: the address cannot be had. */
 bool listen_open(const char *text, int *ret_fd, char ret_address[LISTEN_ADDRESS_BYTES_MAX], struct error *err)
     __attribute__((warn_unused_result));
 

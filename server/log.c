@@ -13,8 +13,8 @@
 #include "server/sync.h"
 
 #define LOG_BUFFER_BYTES ((size_t)512 * 1024)
-#define LOG_GATHER_MS 5   /* the writer lets lines gather before it writes them in one go */
-#define LOG_STOP_MS 1000  /* how long log_stop waits for a stderr that takes nothing */
+#define LOG_GATHER_MS 5  /* the writer lets lines gather before it writes them in one go */
+#define LOG_STOP_MS 1000 /* how long log_stop waits for a stderr that takes nothing */
 
 /* Lines go into one buffer while the writer empties the other. */
 struct log_buffer {

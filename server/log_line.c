@@ -48,7 +48,8 @@ void log_line_begin(struct log_line *line, enum log_format format, const char *k
     (void)clock_gettime(CLOCK_REALTIME, &now);
     (void)gmtime_r(&now.tv_sec, &utc);
     (void)strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &utc);
-    add(line, format == LOG_JSON ? "{\"time\":\"%s.%03ldZ\",\"event\":\"%s\"" : "%s.%03ldZ %s", day, now.tv_nsec / 1000000, kind);
+    add(line, format == LOG_JSON ? "{\"time\":\"%s.%03ldZ\",\"event\":\"%s\"" : "%s.%03ldZ %s", day, now.tv_nsec / 1000000,
+        kind);
 }
 
 static void add_name(struct log_line *line, const char *name)

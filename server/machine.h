@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 struct machine {
-    size_t cores;             /* at least 1; a quota of 1.5 cores counts as 2 */
-    const char *cores_from;   /* static: "affinity mask" or "cgroup quota" */
+    size_t cores;           /* at least 1; a quota of 1.5 cores counts as 2 */
+    const char *cores_from; /* static: "affinity mask" or "cgroup quota" */
     size_t memory_bytes;
-    const char *memory_from;  /* static: "machine" or "cgroup limit" */
+    const char *memory_from; /* static: "machine" or "cgroup limit" */
 };
 
 /* `root` stands before every path that is read: "" but in tests. */

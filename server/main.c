@@ -20,10 +20,12 @@
 #define MALLOC_MAPPED_BYTES_MIN (1 << 20)
 #define MALLOC_KEPT_BYTES_MAX (8 << 20)
 
-static int fail(const struct error *err, int status)
+/* Returns the exit status. */
+static int fail(const struct error *err)
 {
-    (void)fprintf(stderr, "attnd: %s%s\n", err->text, status == EXIT_WRONG_OPTIONS ? "; see attnd --help" : "");
-    return status;
+    bool wrong_options = err->code == ERROR_INVALID;
+    (void)fprintf(stderr, "attnd: %s%s\n", err->text, wrong_options ? "; see attnd --help" : "");
+    return wrong_options ? EXIT_WRONG_OPTIONS : EXIT_FAILURE;
 }
 
 /* Waits for the running requests. A second signal ends the process at once. */
@@ -64,13 +66,13 @@ int main(int argument_count, char **arguments)
     case OPTIONS_SHOWN:
         return EXIT_SUCCESS;
     case OPTIONS_WRONG:
-        return fail(&err, EXIT_WRONG_OPTIONS);
+        return fail(&err);
     case OPTIONS_RUN:
         break;
     }
     const struct machine machine = machine_read("");
     if (!options_resolve(&options, &machine, &err))
-        return fail(&err, EXIT_WRONG_OPTIONS);
+        return fail(&err);
 
     /* Blocked before there are threads, so that only sigwait sees them. */
     (void)sigemptyset(&signals);
@@ -84,9 +86,9 @@ int main(int argument_count, char **arguments)
 
     struct log *log = log_start(options.log_format, &err);
     if (log == NULL)
-        return fail(&err, EXIT_FAILURE);
+        return fail(&err);
     options_log(&options, &machine, log);
     bool served = serve(&options, log, &signals, &err);
     log_stop(log);
-    return served ? EXIT_SUCCESS : fail(&err, EXIT_FAILURE);
+    return served ? EXIT_SUCCESS : fail(&err);
 }

@@ -22,18 +22,21 @@ static size_t number_or(size_t given, size_t otherwise)
 /* A body and a computation of the largest size must fit into the memory together (see budget.h). */
 static bool resolve_memory(struct options *options, const struct machine *machine, struct error *err)
 {
-    options->memory_bytes_max = number_or(options->memory_bytes_max, size_max(machine->memory_bytes / 100 * MEMORY_PERCENT, MIB));
+    options->memory_bytes_max =
+        number_or(options->memory_bytes_max, size_max(machine->memory_bytes / 100 * MEMORY_PERCENT, MIB));
     size_t memory = options->memory_bytes_max;
     size_t body = options->body_bytes_max, request = options->request_memory_bytes_max;
     if (size_add(body, REQUEST_MEMORY_BYTES_LEAST) > memory)
         return error_set(err, ERROR_INVALID, "--max-body %zu leaves nothing of --memory %zu to compute with", body, memory);
     if (request >= memory)
-        return error_set(err, ERROR_INVALID, "--max-request-memory %zu leaves nothing of --memory %zu for bodies", request, memory);
+        return error_set(err, ERROR_INVALID, "--max-request-memory %zu leaves nothing of --memory %zu for bodies", request,
+                         memory);
     request = number_or(request, size_min(2 * GIB, body != 0 ? memory - body : memory / 2));
     body = number_or(body, size_min(256 * MIB, memory - request));
     if (size_add(body, request) > memory)
-        return error_set(err, ERROR_INVALID, "--max-body %zu and --max-request-memory %zu do not fit into --memory %zu together",
-                         body, request, memory);
+        return error_set(err, ERROR_INVALID,
+                         "--max-body %zu and --max-request-memory %zu do not fit into --memory %zu together", body, request,
+                         memory);
     options->body_bytes_max = body;
     options->request_memory_bytes_max = request;
     return true;
@@ -82,7 +85,8 @@ static bool check_cors_origin(const struct options *options, struct error *err)
         if (*c <= ' ' || *c >= 0x7f || *c == ',')
             return error_set(err, ERROR_INVALID, "--cors-origin takes one origin, as https://example.org, or *");
     if (strstr(origin, "://") == NULL || origin[strlen(origin) - 1] == '/')
-        return error_set(err, ERROR_INVALID, "--cors-origin: \"%s\" is no origin: https://example.org, no slash at the end", origin);
+        return error_set(err, ERROR_INVALID, "--cors-origin: \"%s\" is no origin: https://example.org, no slash at the end",
+                         origin);
     return true;
 }
 
@@ -104,9 +108,9 @@ void options_log(const struct options *options, const struct machine *machine, s
 {
     log_event(log, "attnd %s on %zu cores (%s) and %zu MiB (%s)", ATTND_VERSION, machine->cores, machine->cores_from,
               machine->memory_bytes / MIB, machine->memory_from);
-    log_event(log, "threads %zu, queue %zu, memory %zu, max-request-memory %zu, max-body %zu, max-connections %zu", options->threads,
-              options->queue_jobs_max, options->memory_bytes_max, options->request_memory_bytes_max, options->body_bytes_max,
-              options->connections_max);
+    log_event(log, "threads %zu, queue %zu, memory %zu, max-request-memory %zu, max-body %zu, max-connections %zu",
+              options->threads, options->queue_jobs_max, options->memory_bytes_max, options->request_memory_bytes_max,
+              options->body_bytes_max, options->connections_max);
     log_event(log, "request-timeout %zu s, idle-timeout %zu s, keys %s, TLS %s, CORS %s", options->request_timeout_s,
               options->idle_timeout_s, options->api_key_file != NULL ? "asked for" : "not asked for",
               options->tls_cert_file != NULL ? "on" : "off", options->cors_origin != NULL ? options->cors_origin : "off");

@@ -15,7 +15,7 @@
 #define REQUEST_DISCARD_BYTES_MAX ((uint64_t)64 * 1024)
 
 /* The least a client must read a second, over the whole of a reply. */
-#define REQUEST_SEND_BYTES_PER_S_MIN 16384
+#define REQUEST_SEND_BYTES_PER_S_MIN 65536
 
 /* Requests that hold more than this are freed by the monitor. */
 #define REQUEST_FREED_AT_ONCE_BYTES_MAX ((size_t)4 << 20)
@@ -30,7 +30,9 @@ static int64_t timeout_ms(const struct http_request *request)
 static void draw_id(char id[REQUEST_ID_BYTES_MAX + 1])
 {
     unsigned char random[REQUEST_ID_RANDOM_BYTES] = {0};
-    (void)getrandom(random, sizeof random, 0);
+    int64_t now_ns = clock_ns();
+    if (getrandom(random, sizeof random, 0) < 0)
+        memcpy(random, &now_ns, sizeof now_ns); /* a system without a generator: an id need not be secret */
     for (size_t i = 0; i < sizeof random; i++)
         (void)snprintf(id + 2 * i, 3, "%02x", random[i]);
 }
@@ -142,8 +144,12 @@ static enum MHD_Result read_head(struct http_request *request, const char *metho
     request->job.deadline_ms = clock_ms() + timeout_ms(request);
     bool understood = head_read(request->mhd, version, &request->head, &err);
     take_id(request->head.request_id, request->id);
-    if (!understood)
-        return refuse(request, &err, NULL);
+    if (!understood) {
+        /* Where its body ends is in doubt, so nothing after it can be a request. */
+        api_problem(&err, NULL, &request->call);
+        request->lingers = true;
+        return hand_over_reply(request);
+    }
     switch (router_find(request->method, request->target, &request->route, &allow, &err)) {
     case ROUTER_ERROR:
         return refuse(request, &err, allow);
@@ -317,6 +323,12 @@ static double ms_between(int64_t from_ns, int64_t to_ns)
     return from_ns == 0 || to_ns == 0 ? 0 : (double)(to_ns - from_ns) / 1e6;
 }
 
+/* As handed over; libmicrohttpd does not tell how much of a broken off reply went out. */
+static uint64_t sent_bytes(const struct http_request *request)
+{
+    return request->replied && strcmp(request->method, "HEAD") != 0 ? request->call.reply.body_bytes : 0;
+}
+
 static void log_it(struct http_request *request, unsigned status, const char *end)
 {
     int64_t now_ns = clock_ns();
@@ -328,7 +340,7 @@ static void log_it(struct http_request *request, unsigned status, const char *en
                                           .id = request->id,
                                           .status = status,
                                           .bytes_in = request->received_bytes,
-                                          .bytes_out = request->replied ? request->call.reply.body_bytes : 0,
+                                          .bytes_out = sent_bytes(request),
                                           .receive_ms = ms_between(request->born_ns, request->received_ns),
                                           .queue_ms = ms_between(request->received_ns, request->begun_ns),
                                           .parse_ms = timings->parse_ms,

@@ -30,10 +30,9 @@ static void add(struct response_head *head, const char *name, const char *value)
 static void add_server_timing(struct response_head *head, const struct http_request *request)
 {
     const struct api_timings *timings = &request->call.timings;
-    (void)snprintf(head->server_timing, sizeof head->server_timing,
-                   "queue;dur=%.3f, parse;dur=%.3f, compute;dur=%.3f, encode;dur=%.3f",
-                   (double)(request->begun_ns - request->received_ns) / 1e6, timings->parse_ms, timings->compute_ms,
-                   timings->encode_ms);
+    (void)snprintf(
+        head->server_timing, sizeof head->server_timing, "queue;dur=%.3f, parse;dur=%.3f, compute;dur=%.3f, encode;dur=%.3f",
+        (double)(request->begun_ns - request->received_ns) / 1e6, timings->parse_ms, timings->compute_ms, timings->encode_ms);
     add(head, "Server-Timing", head->server_timing);
 }
 
@@ -81,7 +80,7 @@ bool response_queue(struct http_request *request)
     struct response_head head;
     /* The body is only read: the library's type says otherwise for its other memory modes. */
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(reply->body_bytes, (void *)(uintptr_t)reply->body, MHD_RESPMEM_PERSISTENT);
+        MHD_create_response_from_buffer(reply->body_bytes, (void *)reply->body, MHD_RESPMEM_PERSISTENT);
     if (response == NULL)
         return false;
     fill_head(&head, request);
@@ -105,7 +104,8 @@ void response_write(struct http_request *request)
     int length = snprintf(text, sizeof text, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: %zu\r\n", reply->status,
                           MHD_get_reason_phrase_for((unsigned)reply->status), reply->body_bytes);
     for (size_t i = 0; i < head.count && length > 0 && (size_t)length < sizeof text; i++)
-        length += snprintf(text + length, sizeof text - (size_t)length, "%s: %s\r\n", head.headers[i].name, head.headers[i].value);
+        length +=
+            snprintf(text + length, sizeof text - (size_t)length, "%s: %s\r\n", head.headers[i].name, head.headers[i].value);
     if (length > 0 && (size_t)length < sizeof text)
         length += snprintf(text + length, sizeof text - (size_t)length, "\r\n%.*s", (int)reply->body_bytes, reply->body);
     if (length < 0 || (size_t)length >= sizeof text)

@@ -17,7 +17,9 @@ static const struct route routes[] = {
 /* The path of a whole URL, or the target as it is. */
 static const char *skip_origin(const char *target)
 {
-    const char *after = strncmp(target, "http://", 7) == 0 ? target + 7 : strncmp(target, "https://", 8) == 0 ? target + 8 : NULL;
+    const char *after = strncmp(target, "http://", 7) == 0    ? target + 7
+                        : strncmp(target, "https://", 8) == 0 ? target + 8
+                                                              : NULL;
     return after == NULL ? target : after + strcspn(after, "/?");
 }
 
