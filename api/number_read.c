@@ -19,7 +19,7 @@ __extension__ typedef unsigned __int128 uint128;
 #define ALWAYS_INLINE __attribute__((always_inline))
 #define NEVER_INLINE __attribute__((noinline))
 
-#define SHORT_BYTES_MAX 12 /* what scan_short looks at */
+#define SHORT_BYTES_MAX 12               /* what scan_short looks at */
 #define USUAL_BYTES_MAX (1 + 2 + 18 + 1) /* what scan_usual looks at */
 
 #define SIGNIFICAND_DIGITS_MAX 19 /* 10^19 < 2^64 */
@@ -289,8 +289,8 @@ static NEVER_INLINE enum rounding round_close(uint64_t significand, int power, u
 
 /* significand * 10^exponent to the bits of the nearest value of `format`. Returns false where it takes more than 128 bits of
  * the power of ten to decide. `format` is a constant, folded in. */
-static inline ALWAYS_INLINE bool nearest(uint64_t significand, int64_t exponent,
- const struct binary_format *format, uint64_t *ret_bits)
+static inline ALWAYS_INLINE bool nearest(uint64_t significand, int64_t exponent, const struct binary_format *format,
+                                         uint64_t *ret_bits)
 {
     *ret_bits = 0;
     if (significand == 0 || exponent < format->power_min)

@@ -73,17 +73,17 @@ static double draw_normal(uint64_t *state)
 }
 
 /* What every writer here does: [a, b, c] with the separators of the reply. */
-#define WRITE_ARRAY(bench, write)                                                                                             \
-    do {                                                                                                                      \
-        char *out_ = (bench)->text;                                                                                           \
-        *out_++ = '[';                                                                                                        \
-        for (size_t i = 0; i < COUNT; i++) {                                                                                  \
-            out_ = write;                                                                                                     \
-            memcpy(out_, ", ", SEPARATOR_BYTES);                                                                              \
-            out_ += SEPARATOR_BYTES;                                                                                          \
-        }                                                                                                                     \
-        out_[-SEPARATOR_BYTES] = ']';                                                                                         \
-        (bench)->text_bytes = (size_t)(out_ - (bench)->text) - 1;                                                             \
+#define WRITE_ARRAY(bench, write)                                                                                              \
+    do {                                                                                                                       \
+        char *out_ = (bench)->text;                                                                                            \
+        *out_++ = '[';                                                                                                         \
+        for (size_t i = 0; i < COUNT; i++) {                                                                                   \
+            out_ = write;                                                                                                      \
+            memcpy(out_, ", ", SEPARATOR_BYTES);                                                                               \
+            out_ += SEPARATOR_BYTES;                                                                                           \
+        }                                                                                                                      \
+        out_[-SEPARATOR_BYTES] = ']';                                                                                          \
+        (bench)->text_bytes = (size_t)(out_ - (bench)->text) - 1;                                                              \
     } while (0)
 
 static void write_f32(struct bench *b)
