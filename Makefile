@@ -49,11 +49,12 @@ FORTIFY := -U_FORTIFY_SOURCE $(if $(SANITIZER),,-D_FORTIFY_SOURCE=2)
 HARDENING := -fstack-protector-strong -fno-omit-frame-pointer $(FORTIFY)
 
 # Contraction off: a*b+c rounds twice everywhere, so results do not depend on what the compiler could fuse.
-NUMBERS := -ffp-contract=off
+# Vectors out of straight-line code off: GCC 12 then leaves the rounding out of two neighbouring (double)(float)x, a wrong result.
+NUMBERS := -ffp-contract=off -fno-tree-slp-vectorize
 
 # Kernels may fuse, and need no errno nor floating-point traps: nobody reads them. NaN, infinities, the sign of zero and
 # the order of sums stay as written. Their vectors never cross an object, so how these would be passed does not matter.
-KERNEL_NUMBERS := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi
+KERNEL_NUMBERS := -O3 -ftree-slp-vectorize -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi
 
 # Headers of libraries are system headers: their warnings are not ours.
 LIBRARIES := libmicrohttpd jansson openblas
