@@ -33,6 +33,7 @@ static void pool_run(void *context, size_t task_count, executor_task *task, void
     struct run run = {.task = task, .argument = argument, .task_count = task_count, .backwards = pool->backwards};
     struct worker workers[WORKER_COUNT_MAX];
     pthread_t threads[WORKER_COUNT_MAX];
+    assert(pool->executor.worker_count >= 1);
     for (size_t k = 0; k < pool->executor.worker_count; k++)
         workers[k] = (struct worker){.run = &run, .number = k};
     for (size_t k = 1; k < pool->executor.worker_count; k++) {

@@ -1,5 +1,6 @@
 /* The arena's cap, its alignment, and what it does when there is no room. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -200,12 +201,16 @@ static void earlier_error_stays(void **state)
 
 static size_t resident_bytes(void)
 {
-    size_t total = 0, resident = 0;
+    char text[128];
+    size_t resident = 0;
     FILE *file = fopen("/proc/self/statm", "r");
     if (!file)
         return 0;
-    if (fscanf(file, "%zu %zu", &total, &resident) != 2)
-        resident = 0;
+    if (fgets(text, sizeof text, file)) {
+        char *after_total;
+        (void)strtoull(text, &after_total, 10);
+        resident = (size_t)strtoull(after_total, NULL, 10);
+    }
     (void)fclose(file);
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
