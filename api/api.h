@@ -47,7 +47,14 @@ struct api_reply {
 
 #define PROBLEM_BYTES_MAX 6144 /* bounds problem+json with every character of its texts escaped */
 
+/* The ways to ask. They differ in words alone: requests, replies, and how errors are told. */
+enum api_face {
+    API_ATTENTION, /* POST /attention; errors as problem+json */
+    API_INFER,     /* /v2, the Open Inference Protocol; errors as {"error": ".."} */
+};
+
 struct api_call {
+    enum api_face face;
     struct arena arena;
     size_t reserved_bytes; /* granted by limits->reserve */
     struct api_timings timings;
@@ -63,7 +70,19 @@ void api_init(void);
 void api_attention(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
                    struct api_call *call);
 
-/* Makes `call` the problem+json reply for an error that arose outside of api (routing, limits, deadlines).
+/* POST /v2/models/attention/infer, likewise. */
+void api_infer(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
+               struct api_call *call);
+
+/* What the protocol's GET requests answer: static JSON. */
+enum api_infer_document {
+    API_INFER_SERVER,      /* /v2 */
+    API_INFER_MODEL,       /* /v2/models/attention */
+    API_INFER_MODEL_READY, /* /v2/models/attention/ready */
+};
+const char *api_infer_document(enum api_infer_document which);
+
+/* Makes `call` the reply, in the words of call->face, for an error that arose outside of api (routing, limits, deadlines).
  * `allow` is for ERROR_METHOD, else NULL; static. */
 void api_problem(const struct error *err, const char *allow, struct api_call *call);
 

@@ -1,6 +1,6 @@
 #include "api/job.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "core/size.h"
 
@@ -97,7 +97,7 @@ static bool lay_out_inputs(struct job *job, struct job_memory *memory, struct er
 /* The keys and values that attention sees: the new ones, or past and new in one. */
 static bool lay_out_present(struct job *job, struct job_memory *memory, struct error *err)
 {
-    if (job->tensors[REQUEST_PAST_KEY].data != NULL)
+    if (plan_joins(job->plan))
         return take_result(job, memory, RESULT_PRESENT_KEY, err) && take_result(job, memory, RESULT_PRESENT_VALUE, err);
     share_result(job, RESULT_PRESENT_KEY, job->results[RESULT_KEY].data);
     share_result(job, RESULT_PRESENT_VALUE, job->results[RESULT_VALUE].data);
@@ -112,7 +112,7 @@ static bool lay_out_conventions(struct job *job, struct job_memory *memory, stru
     job->query_offsets = take(memory, size_multiply(plan->B, sizeof *job->query_offsets), err);
     if (job->query_offsets == NULL)
         return false;
-    if (request->has_key_lengths) {
+    if (request->has_key_lengths || request->mask_ends_early) {
         job->key_lengths = take(memory, size_multiply(plan->B, sizeof *job->key_lengths), err);
         job->key_length_reals = take(memory, size_multiply(plan->B, sizeof *job->key_length_reals), err);
         if (job->key_lengths == NULL || job->key_length_reals == NULL)
@@ -137,17 +137,18 @@ static void set_attention(struct job *job)
     const size_t rows[3] = {plan->B, plan->H, plan->Tq}, mean[3] = {plan->B, plan->Tq, plan->Tk};
     void *output = job->heads_output.data != NULL ? job->heads_output.data : job->results[RESULT_OUTPUT].data;
     job->attention = (struct attention_results){
-        .output = plan_heads_view(plan, output, plan->H, plan->Tq, plan->Dv),
+        .output = plan_heads_view(plan, plan->memory, output, plan->H, plan->Tq, plan->Dv),
         .weights = stage_view(job, RESULT_WEIGHTS),
         .scores = stage_view(job, RESULT_SCORES),
+        .capped_scores = stage_view(job, RESULT_CAPPED_SCORES),
         .masked_scores = stage_view(job, RESULT_MASKED_SCORES),
         .mean_weights = tensor_contiguous(job->results[RESULT_MEAN_WEIGHTS].data, plan->dtype, 3, mean),
         .lse = tensor_contiguous(job->results[RESULT_LSE].data, plan->dtype, 3, rows),
     };
     job->problem = (struct attention_problem){
-        .query = plan_heads_view(plan, job->results[RESULT_QUERY].data, plan->H, plan->Tq, plan->D),
-        .key = plan_heads_view(plan, job->results[RESULT_PRESENT_KEY].data, plan->Hkv, plan->Tk, plan->D),
-        .value = plan_heads_view(plan, job->results[RESULT_PRESENT_VALUE].data, plan->Hkv, plan->Tk, plan->Dv),
+        .query = plan_heads_view(plan, plan->memory, job->results[RESULT_QUERY].data, plan->H, plan->Tq, plan->D),
+        .key = plan_heads_view(plan, plan->cache_memory, job->results[RESULT_PRESENT_KEY].data, plan->Hkv, plan->Tk, plan->D),
+        .value = plan_heads_view(plan, plan->cache_memory, job->results[RESULT_PRESENT_VALUE].data, plan->Hkv, plan->Tk, plan->Dv),
         .scale = plan->scale,
         .softcap = plan->softcap,
         .causal = plan->causal,
@@ -158,23 +159,9 @@ static void set_attention(struct job *job)
         .alibi_slopes = job->alibi_slopes,
         .sinks = job->sinks,
     };
-    struct tensor *mask = &job->tensors[REQUEST_MASK];
-    if (mask->data == NULL)
-        return;
-    /* The mask broadcasts to the weights as the reply shapes them; the axes that the reply lacks have one element. */
-    struct tensor view;
-    bool fits = tensor_broadcast(mask, plan->result_rank[RESULT_WEIGHTS], plan->result_shape[RESULT_WEIGHTS], &view);
-    job->problem.mask = stage_view(job, RESULT_WEIGHTS);
-    job->problem.mask.data = fits ? mask->data : NULL;
-    job->problem.mask.dtype = mask->dtype;
-    memset(job->problem.mask.stride, 0, sizeof job->problem.mask.stride);
-    size_t axis = 0;
-    if (plan->has_batch)
-        job->problem.mask.stride[0] = view.stride[axis++];
-    if (plan->has_heads)
-        job->problem.mask.stride[1] = view.stride[axis++];
-    job->problem.mask.stride[2] = view.stride[axis];
-    job->problem.mask.stride[3] = view.stride[axis + 1];
+    void *mask = job->tensors[REQUEST_MASK].data;
+    if (mask != NULL && !plan_mask_view(plan, mask, &job->problem.mask))
+        abort(); /* plan_resolve saw that it fits */
 }
 
 static bool lay_out_results(struct job *job, struct job_memory *memory, struct error *err)

@@ -28,6 +28,8 @@ static bool read_key_lengths(struct job *job, struct error *err)
 {
     const struct plan *plan = job->plan;
     const struct request *request = plan->request;
+    for (size_t b = 0; job->key_lengths != NULL && b < plan->B; b++)
+        job->key_lengths[b] = plan->Tk;
     if (!request->has_key_lengths)
         return true;
     if (!request->key_lengths_is_list) {
@@ -40,11 +42,26 @@ static bool read_key_lengths(struct job *job, struct error *err)
     for (size_t b = 0; b < plan->B; b++) {
         double length = job->key_length_reals[b];
         if (!(length >= 0 && length <= (double)plan->Tk) || length != floor(length))
-            return error_set_at(err, ERROR_INVALID, "/key_lengths", "%.17g for item %zu, where an integer from 0 to %zu, the number of keys, is expected",
-                                length, b, plan->Tk);
+            return error_set_at(err, ERROR_INVALID, request->key_lengths_list.pointer,
+                                "%.17g for item %zu, where an integer from 0 to %zu, the number of keys, is expected", length, b,
+                                plan->Tk);
         job->key_lengths[b] = (size_t)length;
     }
     return true;
+}
+
+/* Offsets of the queries, and where a mask ends early. Both follow from the lengths, so they come after them. */
+static void settle_positions(struct job *job)
+{
+    const struct plan *plan = job->plan;
+    const struct source *mask = &plan->request->tensors[REQUEST_MASK];
+    for (size_t b = 0; b < plan->B; b++) {
+        job->query_offsets[b] = plan->query_offset;
+        if (plan->request->offset_from_lengths)
+            job->query_offsets[b] = (int64_t)job->key_lengths[b] - (int64_t)plan->Tq;
+        if (plan->request->mask_ends_early && mask->kind != SOURCE_ABSENT && mask->rank > 0)
+            job->key_lengths[b] = size_min(job->key_lengths[b], mask->shape[mask->rank - 1]);
+    }
 }
 
 /* Numbers one a head, as the precision holds them. */
@@ -120,11 +137,12 @@ bool job_read(struct job *job, struct error *err)
             return false;
     }
     settle_mask(job);
-    for (size_t b = 0; b < job->plan->B; b++)
-        job->query_offsets[b] = job->plan->query_offset;
     if (request->alibi && request->alibi_slopes.kind == SOURCE_ABSENT)
         paper_slopes(job->plan->H, job->alibi_slopes);
-    return read_key_lengths(job, err) && read_per_head(job, &request->alibi_slopes, job->alibi_slopes, err) &&
+    if (!read_key_lengths(job, err))
+        return false;
+    settle_positions(job);
+    return read_per_head(job, &request->alibi_slopes, job->alibi_slopes, err) &&
            read_per_head(job, &request->sinks, job->sinks, err);
 }
 
@@ -186,13 +204,13 @@ static void turn(struct job *job)
     const struct rope rope = {.interleaved = plan->request->rope_style == ROPE_INTERLEAVED,
                               .dims = plan->rope_dims,
                               .base = plan->request->rope_base};
-    struct tensor key = plan_heads_view(plan, job->results[RESULT_KEY].data, plan->Hkv, plan->Tnew, plan->D);
+    struct tensor key = plan_heads_view(plan, plan->memory, job->results[RESULT_KEY].data, plan->Hkv, plan->Tnew, plan->D);
     rope_apply(&rope, &job->problem.query, plan->query_offset);
     rope_apply(&rope, &key, (int64_t)plan->Tpast);
 }
 
 /* Copies past and new tokens behind each other into `present`, a (B,Hkv,Tk,width) view. */
-static void join_past(const struct job *job, const struct tensor *present, void *past, void *newer)
+static void join(const struct job *job, const struct tensor *present, void *past, void *newer)
 {
     const struct plan *plan = job->plan;
     size_t width = present->shape[3];
@@ -200,9 +218,10 @@ static void join_past(const struct job *job, const struct tensor *present, void 
     old_part.shape[2] = plan->Tpast;
     new_part.shape[2] = plan->Tnew;
     new_part.data = tensor_row(present, 0, 0, plan->Tpast);
-    struct tensor old_tokens = plan_heads_view(plan, past, plan->Hkv, plan->Tpast, width);
-    struct tensor new_tokens = plan_heads_view(plan, newer, plan->Hkv, plan->Tnew, width);
-    tensor_copy(&old_tokens, &old_part);
+    struct tensor old_tokens = plan_heads_view(plan, plan->cache_memory, past, plan->Hkv, plan->Tpast, width);
+    struct tensor new_tokens = plan_heads_view(plan, plan->memory, newer, plan->Hkv, plan->Tnew, width);
+    if (past != NULL)
+        tensor_copy(&old_tokens, &old_part);
     tensor_copy(&new_tokens, &new_part);
 }
 
@@ -221,9 +240,9 @@ bool job_compute(struct job *job, struct arena *arena, const struct executor *ex
     if (plan->from_tokens && !project_tokens(job, executor, err))
         return false;
     turn(job);
-    if (job->tensors[REQUEST_PAST_KEY].data != NULL) {
-        join_past(job, &job->problem.key, job->tensors[REQUEST_PAST_KEY].data, job->results[RESULT_KEY].data);
-        join_past(job, &job->problem.value, job->tensors[REQUEST_PAST_VALUE].data, job->results[RESULT_VALUE].data);
+    if (plan_joins(plan)) {
+        join(job, &job->problem.key, job->tensors[REQUEST_PAST_KEY].data, job->results[RESULT_KEY].data);
+        join(job, &job->problem.value, job->tensors[REQUEST_PAST_VALUE].data, job->results[RESULT_VALUE].data);
     }
     if (executor_stopped(executor))
         return error_set(err, ERROR_DEADLINE, "the work was stopped before it was done");

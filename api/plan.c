@@ -15,15 +15,44 @@ bool plan_projects(const struct plan *plan, enum request_projection which)
     return which != PROJECTION_OUTPUT || plan->request->weights[which].kind != SOURCE_ABSENT;
 }
 
-struct tensor plan_heads_view(const struct plan *plan, void *data, size_t heads, size_t tokens, size_t width)
+struct tensor plan_heads_view(const struct plan *plan, enum plan_memory memory, void *data, size_t heads, size_t tokens,
+                              size_t width)
 {
     const size_t shape[4] = {plan->B, heads, tokens, width};
     struct tensor view = tensor_contiguous(data, plan->dtype, 4, shape);
-    if (plan->memory == PLAN_TOKENS_FIRST) {
+    if (memory == PLAN_TOKENS_FIRST) {
         view.stride[1] = (ptrdiff_t)size_max(width, 1);
         view.stride[2] = (ptrdiff_t)(size_max(heads, 1) * size_max(width, 1));
     }
     return view;
+}
+
+bool plan_joins(const struct plan *plan)
+{
+    return plan->request->tensors[REQUEST_PAST_KEY].kind != SOURCE_ABSENT || plan->cache_memory != plan->memory;
+}
+
+bool plan_mask_view(const struct plan *plan, void *data, struct tensor *ret)
+{
+    const struct request *request = plan->request;
+    const struct source *mask = &request->tensors[REQUEST_MASK];
+    struct tensor view = tensor_contiguous(data, source_is_bool(mask) ? DTYPE_BOOL : plan->dtype, mask->rank, mask->shape);
+    size_t rank = plan->result_rank[RESULT_WEIGHTS];
+    /* Keys past an early end are banned by their number, never by reading the mask there. */
+    if (request->mask_ends_early && mask->rank > 0 && mask->shape[mask->rank - 1] <= plan->Tk)
+        view.shape[mask->rank - 1] = plan->Tk;
+    struct tensor axes;
+    if (!tensor_broadcast(&view, rank, plan->result_shape[RESULT_WEIGHTS], &axes))
+        return false;
+    /* Axes that the reply lacks have one element. */
+    const size_t shape[4] = {plan->B, plan->H, plan->Tq, plan->Tk};
+    *ret = tensor_contiguous(data, view.dtype, 4, shape);
+    size_t axis = 0;
+    ret->stride[0] = plan->has_batch ? axes.stride[axis++] : 0;
+    ret->stride[1] = plan->has_heads ? axes.stride[axis++] : 0;
+    ret->stride[2] = axes.stride[axis];
+    ret->stride[3] = axes.stride[axis + 1];
+    return true;
 }
 
 /* Which of the two forms of a request this is, and that it is whole. */
@@ -93,7 +122,8 @@ static bool resolve_causal(struct plan *plan, struct error *err)
         return error_set_at(err, ERROR_INVALID, "/query_offset",
                             "query_offset %" PRId64 " contradicts causal \"%s\", which means %" PRId64 " here",
                             request->query_offset, request->causal == CAUSAL_TOP_LEFT ? "top_left" : "bottom_right", corner);
-    if (request->causal == CAUSAL_TRUE && !request->has_query_offset && !has_past && plan->Tq != plan->Tk)
+    bool settled = request->has_query_offset || request->offset_from_lengths || has_past;
+    if (request->causal == CAUSAL_TRUE && !settled && plan->Tq != plan->Tk)
         return error_set_at(err, ERROR_INVALID, "/causal",
                             "%zu queries and %zu keys: libraries disagree on what causal means here. Say \"top_left\" (query i "
                             "sees keys up to i, as PyTorch) or \"bottom_right\" (the last query sees the last key, as "
@@ -163,9 +193,8 @@ static bool resolve_mask(const struct plan *plan, struct error *err)
                             "\"drop\" speaks of booleans, and the mask holds numbers, which are added to the scores");
     size_t rank = plan->result_rank[RESULT_WEIGHTS];
     const size_t *shape = plan->result_shape[RESULT_WEIGHTS];
-    struct tensor unused, view = {.rank = mask->rank};
-    memcpy(view.shape, mask->shape, sizeof view.shape);
-    if (tensor_broadcast(&view, rank, shape, &unused))
+    struct tensor unused;
+    if (plan_mask_view(plan, NULL, &unused))
         return true;
     char given[SHAPE_TEXT_BYTES_MAX], wanted[SHAPE_TEXT_BYTES_MAX];
     return error_set_at(err, ERROR_INVALID, "/mask", "shape %s does not broadcast to the weights' shape %s",

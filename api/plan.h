@@ -21,6 +21,7 @@ struct plan {
     bool has_batch, has_heads;
     bool rank4; /* query, key, value have a head axis of their own */
     enum plan_memory memory;
+    enum plan_memory cache_memory; /* of past and present keys and values */
 
     size_t B, H, Hkv;
     size_t Tq, Tnew, Tpast, Tk; /* Tk = Tpast + Tnew */
@@ -41,7 +42,15 @@ bool plan_resolve(const struct request *request, struct plan *ret, struct error 
 /* True where the projection is a weight to be read or drawn. */
 bool plan_projects(const struct plan *plan, enum request_projection which);
 
-/* The (B,H,T,D) view of a tensor that lies in the plan's memory order. */
-struct tensor plan_heads_view(const struct plan *plan, void *data, size_t heads, size_t tokens, size_t width);
+/* True where attention sees keys and values that lie in memory of their own: the past's and the new ones behind each other, or
+ * the new ones in the order of the cache. */
+bool plan_joins(const struct plan *plan);
+
+/* The (B,H,Tq,Tk) view of the mask's numbers: it broadcasts to the weights as the reply shapes them. False where it does not. */
+bool plan_mask_view(const struct plan *plan, void *data, struct tensor *ret) __attribute__((warn_unused_result));
+
+/* The (B,H,T,D) view of a tensor that lies in a memory order. */
+struct tensor plan_heads_view(const struct plan *plan, enum plan_memory memory, void *data, size_t heads, size_t tokens,
+                              size_t width);
 
 #endif

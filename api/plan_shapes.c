@@ -33,13 +33,13 @@ static bool refuse_bool(const struct source *a, struct error *err)
 }
 
 /* Reads a tensor's axes. `heads` are packed in the last axis where the tensor has no head axis of its own. */
-static bool axes_of(const struct plan *plan, const struct source *source, size_t heads, struct axes *ret, struct error *err)
+static bool axes_of(const struct source *source, enum plan_memory memory, size_t heads, struct axes *ret, struct error *err)
 {
     const size_t *shape = source->shape;
     size_t tokens_axis = source->rank - 2;
     *ret = (struct axes){.batch = source->rank == 2 ? 1 : shape[0], .heads = heads};
-    if (plan->rank4) {
-        bool heads_first = plan->memory == PLAN_HEADS_FIRST;
+    if (source->rank == 4) {
+        bool heads_first = memory == PLAN_HEADS_FIRST;
         ret->heads = shape[heads_first ? 1 : 2];
         ret->tokens = shape[heads_first ? 2 : 1];
         ret->width = shape[3];
@@ -88,6 +88,7 @@ static bool check_layout(struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
     plan->memory = plan->rank4 && request->layout == LAYOUT_BHTD ? PLAN_HEADS_FIRST : PLAN_TOKENS_FIRST;
+    plan->cache_memory = request->cache_heads_first ? PLAN_HEADS_FIRST : plan->memory;
     if (request->has_layout && !plan->rank4)
         return error_set_at(err, ERROR_INVALID, "/layout", "layout speaks of rank 4 tensors, and these have no head axis of their own");
     return true;
@@ -104,9 +105,12 @@ static bool tensors_rank(struct plan *plan, struct error *err)
         return false;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         const struct source *other = &tensors[others[i]];
+        bool cache = others[i] == REQUEST_PAST_KEY || others[i] == REQUEST_PAST_VALUE;
         if (other->kind == SOURCE_ABSENT)
             continue;
-        if (other->rank != query->rank)
+        if (cache && plan->request->cache_heads_first && other->rank != 4)
+            return refuse_shape(other, "[B, Hkv, T, D]", err);
+        if (!(cache && plan->request->cache_heads_first) && other->rank != query->rank)
             return refuse_pair(query, other, "the ranks differ", err);
         if (!refuse_bool(other, err))
             return false;
@@ -127,7 +131,7 @@ static bool tensors_past(struct plan *plan, const struct axes *k, const struct a
         return error_set_at(err, ERROR_INVALID, past_key->kind == SOURCE_ABSENT ? "/past_value" : "/past_key",
                             "past_key and past_value go together");
     struct axes pk, pv;
-    if (!axes_of(plan, past_key, plan->Hkv, &pk, err) || !axes_of(plan, past_value, plan->Hkv, &pv, err))
+    if (!axes_of(past_key, plan->cache_memory, plan->Hkv, &pk, err) || !axes_of(past_value, plan->cache_memory, plan->Hkv, &pv, err))
         return false;
     if (pk.batch != k->batch || pk.heads != k->heads || pk.width != k->width)
         return refuse_pair(&tensors[REQUEST_KEY], past_key, "past_key does not fit before key", err);
@@ -150,8 +154,8 @@ bool plan_shapes_of_tensors(struct plan *plan, struct error *err)
     if (!plan->rank4 && !packed_heads(plan, err))
         return false;
     struct axes q, k, v;
-    if (!axes_of(plan, query, plan->H, &q, err) || !axes_of(plan, key, plan->Hkv, &k, err) ||
-        !axes_of(plan, value, plan->Hkv, &v, err))
+    if (!axes_of(query, plan->memory, plan->H, &q, err) || !axes_of(key, plan->memory, plan->Hkv, &k, err) ||
+        !axes_of(value, plan->memory, plan->Hkv, &v, err))
         return false;
     if (q.batch != k.batch)
         return refuse_pair(query, key, "the batch sizes differ", err);
@@ -244,7 +248,7 @@ static bool tokens_check(struct plan *plan, const struct source *x, const struct
 static bool tokens_identity(struct plan *plan, const struct source *x, const struct source *from, struct error *err)
 {
     struct axes q, k;
-    if (!axes_of(plan, x, plan->H, &q, err) || !axes_of(plan, from, plan->Hkv, &k, err))
+    if (!axes_of(x, plan->memory, plan->H, &q, err) || !axes_of(from, plan->memory, plan->Hkv, &k, err))
         return false;
     if (q.width != k.width)
         return refuse_pair(x, from, "with projection \"identity\" the head sizes differ", err);
@@ -336,8 +340,9 @@ static void result_per_head(struct plan *plan, enum request_result which, bool h
 /* Tokens in the order that query, key and value have in the request. */
 static void result_tokens(struct plan *plan, enum request_result which, size_t heads, size_t tokens, size_t width)
 {
-    if (plan->rank4) {
-        bool heads_first = plan->memory == PLAN_HEADS_FIRST;
+    bool cache = which == RESULT_PRESENT_KEY || which == RESULT_PRESENT_VALUE;
+    if (plan->rank4 || (cache && plan->request->cache_heads_first)) {
+        bool heads_first = (cache ? plan->cache_memory : plan->memory) == PLAN_HEADS_FIRST;
         const size_t shape[4] = {plan->B, heads_first ? heads : tokens, heads_first ? tokens : heads, width};
         result_set(plan, which, shape, 4);
         return;
@@ -350,7 +355,7 @@ void plan_shapes_of_results(struct plan *plan)
 {
     const struct source *tensors = plan->request->tensors;
     const size_t rows_keys[2] = {plan->Tq, plan->Tk};
-    static const enum request_result stages[] = {RESULT_WEIGHTS, RESULT_SCORES, RESULT_MASKED_SCORES};
+    static const enum request_result stages[] = {RESULT_WEIGHTS, RESULT_SCORES, RESULT_CAPPED_SCORES, RESULT_MASKED_SCORES};
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
         result_per_head(plan, stages[i], true, rows_keys, 2);
     result_per_head(plan, RESULT_MEAN_WEIGHTS, false, rows_keys, 2);

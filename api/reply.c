@@ -1,15 +1,17 @@
-#include "api/reply.h"
-
+/* reply.c: the JSON of POST /attention.
+ *
+ *   {"output": .., "weights": .., (what "return" named) .., "applied": {..}, "warnings": [..]} */
 #include <inttypes.h>
 #include <math.h>
 
+#include "api/face.h"
 #include "api/text.h"
 #include "core/size.h"
 
 #define APPLIED_BYTES_MAX 4096 /* of names and numbers that do not grow with the request */
 #define SLOPE_BYTES_MAX 32
 
-size_t reply_bytes_max(const struct plan *plan)
+static size_t reply_bytes_max(const struct plan *plan)
 {
     const struct request *request = plan->request;
     size_t bytes = size_add(APPLIED_BYTES_MAX, size_multiply(SLOPE_BYTES_MAX, request->alibi ? plan->H : 0));
@@ -137,7 +139,7 @@ static void write_warnings(struct text *text, const struct job *job)
     text_add(text, "]");
 }
 
-size_t reply_write(const struct job *job)
+static size_t reply_write(struct job *job)
 {
     struct text text;
     text_init(&text, job->text, reply_bytes_max(job->plan));
@@ -150,3 +152,12 @@ size_t reply_write(const struct job *job)
     text_add(&text, "}\n");
     return (size_t)(text.at - text.start);
 }
+
+static bool attention_decode(const struct lift *lift, const json_t *envelope, struct arena *arena, struct request *ret,
+                             struct error *err)
+{
+    (void)arena;
+    return request_decode(lift, envelope, ret, err);
+}
+
+const struct face face_attention = {attention_decode, reply_bytes_max, reply_write};

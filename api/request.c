@@ -8,7 +8,7 @@
 #include "api/number_write.h"
 
 const char *const request_result_names[RESULTS + 1] = {
-    "output", "weights", "mean_weights", "scores", "masked_scores", "lse",           "query",
+    "output", "weights", "mean_weights", "scores",  "capped_scores", "masked_scores", "lse", "query",
     "key",    "value",   "x",            "context", "present_key",   "present_value", NULL,
 };
 
@@ -326,9 +326,14 @@ static decode_function *const field_decoders[] = {
 _Static_assert(sizeof field_names / sizeof field_names[0] == sizeof field_decoders / sizeof field_decoders[0] + 1,
                "a decoder for each field");
 
-bool request_decode(const struct lift *lift, const json_t *envelope, struct request *ret, struct error *err)
+void request_init(struct request *ret)
 {
     *ret = (struct request){.window_left = -1, .window_right = -1, .dtype = DTYPE_F32, .decimals = -1};
+}
+
+bool request_decode(const struct lift *lift, const json_t *envelope, struct request *ret, struct error *err)
+{
+    request_init(ret);
     ret->results[RESULT_OUTPUT] = true;
     ret->results[RESULT_WEIGHTS] = true;
     if (!json_is_object(envelope))

@@ -38,6 +38,7 @@ enum request_result {
     RESULT_WEIGHTS,
     RESULT_MEAN_WEIGHTS,
     RESULT_SCORES,
+    RESULT_CAPPED_SCORES,
     RESULT_MASKED_SCORES,
     RESULT_LSE,
     RESULT_QUERY,
@@ -58,6 +59,8 @@ enum request_rope_style { ROPE_INTERLEAVED, ROPE_HALF };
 
 #define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of offsets and windows: exact in a double, and sums of them fit */
 #define REQUEST_HEADS_MAX INT32_MAX
+
+struct infer;
 
 struct request {
     struct source tensors[REQUEST_TENSORS];
@@ -99,7 +102,16 @@ struct request {
     bool results[RESULTS];
     bool flat;
     int decimals; /* -1: not rounded */
+
+    /* What only the ONNX operator does (infer.h). */
+    const struct infer *infer;   /* NULL: not such a request */
+    bool cache_heads_first;      /* caches are [B,Hkv,T,D], however query, key and value lie */
+    bool mask_ends_early;        /* a mask may hold fewer keys than there are; the others are banned */
+    bool offset_from_lengths;    /* the last query of an item is at its last key: offset = key_lengths[b] - Tq */
 };
+
+/* A request in which nothing is asked for. */
+void request_init(struct request *ret);
 
 /* Decodes the envelope. */
 bool request_decode(const struct lift *lift, const json_t *envelope, struct request *ret, struct error *err)

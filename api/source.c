@@ -94,19 +94,18 @@ static bool decode_shape(const struct lift *lift, const json_t *value, struct so
     return check_axes(ret, err);
 }
 
-static bool decode_object(const struct lift *lift, const json_t *object, struct source *ret, struct error *err)
+bool source_decode_parts(const struct lift *lift, const json_t *shape, const json_t *data, const char *pointer,
+                         struct source *ret, struct error *err)
 {
-    static const char *const names[] = {"shape", "data", "dtype", NULL};
-    if (!envelope_known(object, ret->pointer, names, err))
+    *ret = (struct source){0};
+    (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
+    if (!decode_shape(lift, shape, ret, err))
         return false;
-    if (!decode_shape(lift, json_object_get(object, "shape"), ret, err))
-        return false;
-    const json_t *data = json_object_get(object, "data");
     if (data == NULL) {
         ret->kind = SOURCE_DRAWN;
         return true;
     }
-    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%.*s/data", SOURCE_POINTER_BYTES_MAX - 6, ret->pointer);
+    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%.*s/data", SOURCE_POINTER_BYTES_MAX - 6, pointer);
     ret->kind = SOURCE_ARRAY;
     ret->array = source_lifted(lift, data);
     if (ret->array == NULL)
@@ -116,15 +115,16 @@ static bool decode_object(const struct lift *lift, const json_t *object, struct 
 
 bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, struct source *ret, struct error *err)
 {
-    *ret = (struct source){0};
+    static const char *const names[] = {"shape", "data", "dtype", NULL};
+    if (json_is_object(value))
+        return envelope_known(value, pointer, names, err) &&
+               source_decode_parts(lift, json_object_get(value, "shape"), json_object_get(value, "data"), pointer, ret, err);
+    *ret = (struct source){.kind = SOURCE_ARRAY};
     (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
     (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
-    if (json_is_object(value))
-        return decode_object(lift, value, ret, err);
     ret->array = source_lifted(lift, value);
     if (ret->array == NULL)
         return envelope_refuse(lift, value, pointer, "nested arrays of numbers or {\"shape\": [..], \"data\": [..]}", err);
-    ret->kind = SOURCE_ARRAY;
     ret->rank = ret->array->rank;
     memcpy(ret->shape, ret->array->shape, sizeof ret->shape);
     return check_axes(ret, err);
@@ -132,5 +132,9 @@ bool source_decode(const struct lift *lift, const json_t *value, const char *poi
 
 bool source_read(const struct lift *lift, const struct source *source, const struct tensor *ret, struct error *err)
 {
-    return lift_read(lift, source->array, ret->dtype, source->array_pointer, ret->data, err);
+    if (!lift_read(lift, source->array, ret->dtype, source->array_pointer, ret->data, err))
+        return false;
+    if (ret->dtype != DTYPE_BOOL)
+        wire_round(source->wire, ret);
+    return true;
 }

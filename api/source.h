@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "api/lift.h"
+#include "api/wire.h"
 #include "core/tensor.h"
 
 #define SOURCE_POINTER_BYTES_MAX 64
@@ -26,6 +27,7 @@ struct source {
     char pointer[SOURCE_POINTER_BYTES_MAX];       /* to the field */
     char array_pointer[SOURCE_POINTER_BYTES_MAX]; /* to its array: the field or its "data" */
     const struct lift_array *array;               /* SOURCE_ARRAY */
+    enum wire wire; /* what the numbers are rounded to once they are read; WIRE_F64: nothing */
     size_t rank;
     size_t shape[TENSOR_RANK_MAX];
 };
@@ -36,6 +38,10 @@ const struct lift_array *source_lifted(const struct lift *lift, const json_t *va
 /* Decodes the value of the field at `pointer`. */
 bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, struct source *ret, struct error *err)
     __attribute__((warn_unused_result));
+
+/* The same for a shape and data that stand apart; `data` NULL: to be drawn. */
+bool source_decode_parts(const struct lift *lift, const json_t *shape, const json_t *data, const char *pointer,
+                         struct source *ret, struct error *err) __attribute__((warn_unused_result));
 
 /* True where the source holds booleans. */
 bool source_is_bool(const struct source *source);

@@ -100,29 +100,37 @@ void text_number(struct text *text, double x, enum dtype dtype, int decimals)
     add_bytes(text, number, (size_t)(end - number));
 }
 
+/* How the numbers of a tensor are written. */
+struct style {
+    enum dtype digits;
+    int decimals;
+};
+
 /* `count` numbers with commas between them. */
-static void put_row(struct text *text, const struct tensor *t, size_t first, size_t count, int decimals)
+static void put_row(struct text *text, const struct tensor *t, size_t first, size_t count, struct style style)
 {
     char *at = text->at;
     for (size_t i = 0; i < count; i++) {
         if (t->dtype == DTYPE_F32)
-            at = put_f32(((const float *)t->data)[first + i], decimals, at);
+            at = put_f32(((const float *)t->data)[first + i], style.decimals, at);
+        else if (style.digits == DTYPE_F32)
+            at = put_f32((float)((const double *)t->data)[first + i], style.decimals, at);
         else
-            at = put_f64(((const double *)t->data)[first + i], decimals, at);
+            at = put_f64(((const double *)t->data)[first + i], style.decimals, at);
         *at++ = ',';
     }
     text->at = count > 0 ? at - 1 : at;
 }
 
-static void put_axis(struct text *text, const struct tensor *t, size_t axis, size_t first, int decimals)
+static void put_axis(struct text *text, const struct tensor *t, size_t axis, size_t first, struct style style)
 {
     *text->at++ = '[';
     if (axis + 1 == t->rank)
-        put_row(text, t, first, t->shape[axis], decimals);
+        put_row(text, t, first, t->shape[axis], style);
     for (size_t i = 0; axis + 1 < t->rank && i < t->shape[axis]; i++) {
         if (i > 0)
             *text->at++ = ',';
-        put_axis(text, t, axis + 1, first + i * shape_count(t->rank - axis - 1, t->shape + axis + 1), decimals);
+        put_axis(text, t, axis + 1, first + i * shape_count(t->rank - axis - 1, t->shape + axis + 1), style);
     }
     *text->at++ = ']';
 }
@@ -138,10 +146,20 @@ size_t text_tensor_bytes_max(enum dtype dtype, size_t rank, const size_t *shape,
     return size_add(bytes, NUMBER_F64_BYTES_MAX + 4); /* the last number's room, and the flat array's brackets */
 }
 
-void text_tensor(struct text *text, const struct tensor *t, bool flat, int decimals)
+static void put_tensor(struct text *text, const struct tensor *t, bool flat, struct style style)
 {
     size_t count = tensor_count(t);
-    assert(text_tensor_bytes_max(t->dtype, t->rank, t->shape, flat, decimals) <= (size_t)(text->end - text->at));
+    assert(text_tensor_bytes_max(t->dtype, t->rank, t->shape, flat, style.decimals) <= (size_t)(text->end - text->at));
     struct tensor view = flat ? tensor_contiguous(t->data, t->dtype, 1, &count) : *t;
-    put_axis(text, &view, 0, 0, decimals);
+    put_axis(text, &view, 0, 0, style);
+}
+
+void text_tensor(struct text *text, const struct tensor *t, bool flat, int decimals)
+{
+    put_tensor(text, t, flat, (struct style){t->dtype, decimals});
+}
+
+void text_tensor_as(struct text *text, const struct tensor *t, enum dtype digits)
+{
+    put_tensor(text, t, true, (struct style){digits, -1});
 }

@@ -1,0 +1,39 @@
+/* infer.h: the Open Inference Protocol (KServe V2) over the same attention: a request in the words of the ONNX operator
+ * `Attention` (opsets 23 to 25) becomes a request of ours, and our results become its outputs.
+ *
+ *   Q K V             query, key, value: [B,H,T,D], or [B,T,H*D] with q_num_heads and kv_num_heads
+ *   attn_mask         mask; one that holds fewer keys than there are bans the others
+ *   past_key, _value  past_key, past_value: [B,Hkv,T,D], whatever Q is
+ *   nonpad_kv_seqlen  key_lengths; the last query stands at an item's last key
+ *   is_causal         causal: from the top left corner, after the past, or as nonpad_kv_seqlen says
+ *   scale softcap left_window_size right_window_size q_num_heads kv_num_heads softmax_precision
+ *   qk_matmul_output_mode  0 scores, 1 capped_scores, 2 masked_scores, 3 weights, as output qk_matmul_output
+ *
+ * Source   KServe V2 inference protocol; ONNX operator schema, opset 25. */
+#ifndef ATTND_API_INFER_H
+#define ATTND_API_INFER_H
+
+#include "api/request.h"
+
+enum infer_output {
+    INFER_Y,
+    INFER_PRESENT_KEY,
+    INFER_PRESENT_VALUE,
+    INFER_QK_MATMUL_OUTPUT,
+    INFER_OUTPUTS,
+};
+
+struct infer {
+    const char *id; /* the request's, to be sent back; NULL: none. In the arena */
+    size_t output_count;
+    enum infer_output outputs[INFER_OUTPUTS]; /* asked for, in the request's order */
+    enum request_result results[INFER_OUTPUTS];
+    enum wire wires[INFER_OUTPUTS]; /* datatypes of the outputs */
+};
+
+/* The datatype's name in the protocol. */
+const char *infer_datatype(enum wire wire);
+
+extern const char *const infer_output_names[INFER_OUTPUTS + 1]; /* NULL-terminated */
+
+#endif

@@ -1,0 +1,77 @@
+#include "api/infer_reply.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "api/infer.h"
+#include "api/text.h"
+#include "core/size.h"
+
+#define FRAME_BYTES_MAX 1024 /* of names and brackets that do not grow with the request */
+
+size_t infer_reply_bytes_max(const struct plan *plan)
+{
+    const struct infer *infer = plan->request->infer;
+    size_t bytes = FRAME_BYTES_MAX;
+    if (infer->id != NULL)
+        bytes = size_add(bytes, size_multiply(TEXT_STRING_GROWTH, strlen(infer->id)));
+    for (size_t i = 0; i < infer->output_count; i++) {
+        enum request_result which = infer->results[i];
+        size_t tensor = text_tensor_bytes_max(plan->dtype, plan->result_rank[which], plan->result_shape[which], true, -1);
+        bytes = size_add(bytes, size_add(tensor, SHAPE_TEXT_BYTES_MAX));
+    }
+    return bytes;
+}
+
+size_t infer_write_reply(struct job *job)
+{
+    const struct infer *infer = job->plan->request->infer;
+    struct text text;
+    text_init(&text, job->text, infer_reply_bytes_max(job->plan));
+    text_add(&text, "{\"model_name\":\"attention\",\"model_version\":\"1\"");
+    if (infer->id != NULL) {
+        text_add(&text, ",\"id\":");
+        text_string(&text, infer->id);
+    }
+    text_add(&text, ",\"outputs\":[");
+    for (size_t i = 0; i < infer->output_count; i++) {
+        struct tensor *t = &job->results[infer->results[i]];
+        char shape[SHAPE_TEXT_BYTES_MAX];
+        wire_round(infer->wires[i], t);
+        text_format(&text, "%s{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":%s,\"data\":", i > 0 ? "," : "",
+                    infer_output_names[infer->outputs[i]], infer_datatype(infer->wires[i]),
+                    shape_text(t->rank, t->shape, shape, sizeof shape));
+        text_tensor_as(&text, t, infer->wires[i] == WIRE_F64 ? DTYPE_F64 : DTYPE_F32);
+        text_add(&text, "}");
+    }
+    text_add(&text, "]}\n");
+    return (size_t)(text.at - text.start);
+}
+
+size_t infer_write_error(const struct error *err, char *room, size_t room_bytes)
+{
+    char line[ERROR_POINTER_BYTES_MAX + ERROR_TEXT_BYTES_MAX + 4];
+    struct text text;
+    (void)snprintf(line, sizeof line, "%s%s%s", err->pointer, err->pointer[0] == '\0' ? "" : ": ", err->text);
+    text_init(&text, room, room_bytes);
+    text_add(&text, "{\"error\":");
+    text_string(&text, line);
+    text_add(&text, "}\n");
+    return (size_t)(text.at - text.start);
+}
+
+#define TENSOR_4(name) "{\"name\":\"" name "\",\"datatype\":\"FP32\",\"shape\":[-1,-1,-1,-1]}"
+
+const char *api_infer_document(enum api_infer_document which)
+{
+    static const char *const documents[] = {
+        [API_INFER_SERVER] = "{\"name\":\"attnd\",\"version\":\"" ATTND_VERSION "\",\"extensions\":[]}\n",
+        [API_INFER_MODEL] = "{\"name\":\"attention\",\"versions\":[\"1\"],\"platform\":\"attnd\",\"inputs\":[" TENSOR_4("Q") "," TENSOR_4(
+            "K") "," TENSOR_4("V") "," TENSOR_4("attn_mask") "," TENSOR_4("past_key") "," TENSOR_4("past_value") ","
+            "{\"name\":\"nonpad_kv_seqlen\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"outputs\":[" TENSOR_4("Y") "," TENSOR_4(
+                "present_key") "," TENSOR_4("present_value") "," TENSOR_4("qk_matmul_output") "]}\n",
+        [API_INFER_MODEL_READY] = "{\"name\":\"attention\",\"ready\":true}\n",
+    };
+    return documents[which];
+}

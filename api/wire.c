@@ -1,0 +1,113 @@
+#include "api/wire.h"
+
+#include <string.h>
+
+size_t wire_bytes(enum wire wire)
+{
+    static const size_t bytes[WIRES] = {
+        [WIRE_F32] = 4, [WIRE_F64] = 8, [WIRE_F16] = 2, [WIRE_BF16] = 2, [WIRE_BOOL] = 1, [WIRE_I64] = 8,
+    };
+    return bytes[wire];
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* To float32 "to odd": where the value is not exact, its last bit is 1. A second rounding to a format at least two bits
+ * narrower then gives what one rounding would have (Boldo and Melquiond 2008). */
+static uint32_t to_odd(double x)
+{
+    float nearest = (float)x;
+    uint32_t bits = bits_of(nearest);
+    if (x != x || (double)nearest == x)
+        return bits;
+    double magnitude = x < 0 ? -x : x, rounded = (double)(x < 0 ? -nearest : nearest);
+    if (rounded > magnitude) /* rounded away from zero: step back, so that the odd neighbour is below or above alike */
+        bits -= 1;
+    return bits | 1U;
+}
+
+uint16_t wire_f16_from(double x)
+{
+    uint32_t bits = to_odd(x);
+    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000U);
+    uint32_t magnitude = bits & 0x7fffffffU;
+    if (magnitude > 0x7f800000U) /* NaN */
+        return sign | 0x7e00U;
+    if (magnitude >= 0x477ff000U) /* 65520 and more */
+        return sign | 0x7c00U;
+    if (magnitude <= 0x33000000U) /* up to half the smallest subnormal */
+        return sign;
+    if (magnitude < 0x38800000U) { /* below 2^-14: subnormal, in steps of 2^-24 */
+        uint32_t shift = 126U - (magnitude >> 23);
+        uint32_t significand = (magnitude & 0x7fffffU) | 0x800000U;
+        uint32_t rest = significand & ((1U << shift) - 1), half = 1U << (shift - 1);
+        uint32_t steps = significand >> shift;
+        steps += rest > half || (rest == half && (steps & 1U) != 0);
+        return (uint16_t)(sign | steps);
+    }
+    magnitude += 0xfffU + (magnitude >> 13 & 1U);
+    return (uint16_t)(sign | (magnitude - 0x38000000U) >> 13);
+}
+
+double wire_f16_to(uint16_t bits)
+{
+    uint32_t sign = (uint32_t)(bits & 0x8000U) << 16;
+    uint32_t exponent = bits >> 10 & 0x1fU, fraction = bits & 0x3ffU;
+    if (exponent == 0) {
+        double magnitude = (double)fraction * 0x1p-24;
+        return sign != 0 ? -magnitude : magnitude;
+    }
+    uint32_t wide = exponent == 0x1fU ? 0x7f800000U : (exponent + 112) << 23;
+    return (double)float_of(sign | wide | fraction << 13);
+}
+
+uint16_t wire_bf16_from(double x)
+{
+    uint32_t bits = to_odd(x);
+    if ((bits & 0x7fffffffU) > 0x7f800000U)
+        return (uint16_t)(bits >> 16 | 0x40U);
+    return (uint16_t)((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+}
+
+double wire_bf16_to(uint16_t bits)
+{
+    return (double)float_of((uint32_t)bits << 16);
+}
+
+static double round_one(enum wire wire, double x)
+{
+    switch (wire) {
+    case WIRE_F32:
+        return (double)(float)x;
+    case WIRE_F16:
+        return wire_f16_to(wire_f16_from(x));
+    case WIRE_BF16:
+        return wire_bf16_to(wire_bf16_from(x));
+    default:
+        return x;
+    }
+}
+
+void wire_round(enum wire wire, const struct tensor *t)
+{
+    bool exact = wire == WIRE_F64 || (wire == WIRE_F32 && t->dtype == DTYPE_F32);
+    size_t count = exact || t->data == NULL ? 0 : tensor_count(t);
+    for (size_t i = 0; i < count; i++) {
+        if (t->dtype == DTYPE_F32)
+            ((float *)t->data)[i] = (float)round_one(wire, (double)((const float *)t->data)[i]);
+        else
+            ((double *)t->data)[i] = round_one(wire, ((const double *)t->data)[i]);
+    }
+}

@@ -1,0 +1,34 @@
+/* wire.h: the number formats that tensors travel in beside our own float32 and float64.
+ *
+ * Rounding to a narrower format is to nearest, ties to even (IEEE 754), straight from the wide value. Threads: reentrant. */
+#ifndef ATTND_API_WIRE_H
+#define ATTND_API_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/tensor.h"
+
+enum wire {
+    WIRE_F64, /* 0: where nothing else is said, nothing is rounded away */
+    WIRE_F32,
+    WIRE_F16,  /* IEEE 754 binary16 */
+    WIRE_BF16, /* the upper half of a float32 */
+    WIRE_BOOL, /* one byte */
+    WIRE_I64,
+    WIRES,
+};
+
+/* Bytes an element. */
+size_t wire_bytes(enum wire wire);
+
+uint16_t wire_f16_from(double x);
+double wire_f16_to(uint16_t bits);
+uint16_t wire_bf16_from(double x);
+double wire_bf16_to(uint16_t bits);
+
+/* Rounds every number of a contiguous float32 or float64 tensor to what `wire` can hold; no-op for WIRE_F64. */
+void wire_round(enum wire wire, const struct tensor *t);
+
+#endif
