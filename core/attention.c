@@ -52,7 +52,8 @@ static void plan_check(const struct attention_plan *plan)
     const struct attention_problem *problem = plan->problem;
     assert(problem->query.rank == 4 && problem->key.rank == 4 && problem->value.rank == 4);
     assert(problem->key.shape[0] == plan->B && problem->value.shape[0] == plan->B);
-    assert(plan->Hkv > 0 && plan->H % plan->Hkv == 0 && problem->value.shape[1] == plan->Hkv);
+    assert(plan->H == 0 || (plan->Hkv > 0 && plan->H % plan->Hkv == 0));
+    assert(problem->value.shape[1] == plan->Hkv);
     assert(problem->key.shape[3] == plan->D && problem->value.shape[2] == plan->Tk);
     assert(problem->query.dtype != DTYPE_BOOL && problem->key.dtype == problem->query.dtype);
     assert(problem->value.dtype == problem->query.dtype);
@@ -131,6 +132,20 @@ static void set_real(void *data, enum dtype dtype, ptrdiff_t at, double x)
         ((double *)data)[at] = x;
 }
 
+static void *mean_row_at(const struct tensor *mean, size_t b, size_t i)
+{
+    ptrdiff_t offset = (ptrdiff_t)b * mean->stride[0] + (ptrdiff_t)i * mean->stride[1];
+    return (char *)mean->data + offset * (ptrdiff_t)dtype_bytes(mean->dtype);
+}
+
+/* The sum over heads starts at 0, and stays there where there are none. */
+static void mean_start(const struct tensor *mean, size_t b, size_t first_query, size_t end)
+{
+    for (size_t i = first_query; i < end; i++)
+        for (size_t j = 0; j < mean->shape[2]; j++)
+            set_real(mean_row_at(mean, b, i), mean->dtype, (ptrdiff_t)j * mean->stride[2], 0);
+}
+
 /* Copies a block's weights to their result, where they were not computed in place, and adds them to the mean. */
 static void block_deliver(const struct attention_plan *plan, const struct attention_block *block, const void *weights,
                           size_t stride)
@@ -146,12 +161,10 @@ static void block_deliver(const struct attention_plan *plan, const struct attent
                      get_real(row, plan->work, (ptrdiff_t)j));
         if (mean->data == NULL)
             continue;
-        char *mean_row = (char *)mean->data + ((ptrdiff_t)block->b * mean->stride[0] + (ptrdiff_t)i * mean->stride[1]) *
-                                                  (ptrdiff_t)dtype_bytes(dtype);
+        void *mean_row = mean_row_at(mean, block->b, i);
         for (size_t j = 0; j < plan->Tk; j++) {
             ptrdiff_t at = (ptrdiff_t)j * mean->stride[2];
-            double before = block->h == 0 ? 0 : get_real(mean_row, dtype, at);
-            double sum = before + get_real(row, plan->work, (ptrdiff_t)j);
+            double sum = get_real(mean_row, dtype, at) + get_real(row, plan->work, (ptrdiff_t)j);
             set_real(mean_row, dtype, at, block->h + 1 == plan->H ? sum / (double)plan->H : sum);
         }
     }
@@ -186,6 +199,8 @@ static void task_run(void *argument, size_t task, size_t worker)
     size_t heads = plan->H / plan->head_tasks;
     if (executor_stopped(plan->executor))
         atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
+    if (plan->results->mean_weights.data != NULL)
+        mean_start(&plan->results->mean_weights, b, block * QUERY_TILE, size_min((block + 1) * QUERY_TILE, plan->Tq));
     for (size_t h = head * heads; h < (head + 1) * heads; h++) {
         if (atomic_load_explicit(&plan->stopped, memory_order_relaxed))
             return;
@@ -199,7 +214,7 @@ bool attention_compute(const struct attention_problem *problem, struct attention
     struct attention_plan plan;
     results->banned_row_count = 0;
     plan_init(&plan, problem, results, executor);
-    if (plan.B == 0 || plan.H == 0 || plan.Tq == 0)
+    if (plan.B == 0 || plan.head_tasks == 0 || plan.Tq == 0)
         return true;
     plan_check(&plan);
     if (!scratch_alloc(&plan, arena, err))

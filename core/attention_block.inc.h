@@ -26,7 +26,8 @@ struct NAME(walk) {
     REAL max[QUERY_TILE];                      /* running */
     double sum[QUERY_TILE];                    /* running denominator, against max */
     bool seen[QUERY_TILE];                     /* some key was not banned */
-    bool odd[QUERY_TILE];                      /* non-finite: attention_row computes it */
+    bool odd[QUERY_TILE];                      /* a score is not finite: attention_row computes it */
+    bool odd_output[QUERY_TILE];               /* a value or their sum is not finite: attention_row_output computes it */
     bool summed;                               /* sums holds something */
 };
 
@@ -36,10 +37,10 @@ struct NAME(tile) {
     struct NAME(rows) scores; /* column 0 is key `first` */
 };
 
-static void NAME(gemm)(bool transposed, size_t m, size_t n, size_t k, double alpha, struct NAME(rows) a, struct NAME(rows) b,
+static void NAME(gemm)(bool transposed, size_t m, size_t n, size_t k, REAL alpha, struct NAME(rows) a, struct NAME(rows) b,
                        bool add, struct NAME(rows) c)
 {
-    GEMM(CblasRowMajor, CblasNoTrans, transposed ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, (REAL)alpha, a.data,
+    GEMM(CblasRowMajor, CblasNoTrans, transposed ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, alpha, a.data,
          (int)a.stride, b.data, (int)b.stride, add ? 1 : 0, c.data, (int)c.stride);
 }
 
@@ -94,9 +95,9 @@ static void NAME(stage_scores)(struct NAME(walk) *walk, const struct NAME(tile) 
     struct NAME(rows) keys = NAME(rows_of)(&plan->problem->key, walk->block->b, walk->block->g, tile->first, tile->count, 0,
                                            plan->D, plan->key_direct, walk->scratch->key_pack);
     /* BLAS skips the product where alpha is 0, and with it a NaN; 1 keeps it, the factor comes after. */
-    double alpha = plan->problem->scale == 0 ? 1 : plan->problem->scale;
-    NAME(gemm)(true, rows, tile->count, plan->D, alpha, walk->query, keys, false, tile->scores);
-    if (plan->problem->scale == 0)
+    REAL scale = (REAL)plan->problem->scale;
+    NAME(gemm)(true, rows, tile->count, plan->D, scale == 0 ? 1 : scale, walk->query, keys, false, tile->scores);
+    if (scale == 0)
         for (size_t r = 0; r < rows; r++)
             for (size_t j = 0; j < tile->count; j++)
                 tile->scores.data[r * tile->scores.stride + j] *= 0;
@@ -148,12 +149,10 @@ static void NAME(stages_before_bans)(struct NAME(walk) *walk, const struct NAME(
 static void NAME(stage_alibi)(struct NAME(walk) *walk, size_t r, size_t first, size_t begin, size_t end, REAL *row)
 {
     const struct attention_block *block = walk->block;
-    int64_t position = attention_position(walk->plan, block->b, block->first_query + r);
+    double position = (double)attention_position(walk->plan, block->b, block->first_query + r);
     double slope = walk->plan->problem->alibi_slopes[block->h];
-    for (size_t j = begin; j < end; j++) {
-        int64_t distance = position - (int64_t)(first + j);
-        row[j] -= (REAL)(slope * (double)(distance < 0 ? -distance : distance));
-    }
+    for (size_t j = begin; j < end; j++)
+        row[j] -= (REAL)(slope * fabs(position - (double)(first + j)));
 }
 
 /* Adds or applies row r of the mask to columns [begin, end); returns false where a key that is not banned has a non-finite
@@ -221,7 +220,7 @@ static void NAME(stage_softmax)(struct NAME(walk) *walk, const struct NAME(tile)
         ((REAL *)walk->scratch->tile_max)[tile->index * QUERY_TILE + r] = walk->max[r];
 }
 
-/* Values in [VALUE_TILE] columns with non-finite keys zeroed; the rows that may see such a key are odd. */
+/* Values in [VALUE_TILE] columns with non-finite keys zeroed; the rows that may see such a key get an odd output. */
 static struct NAME(rows) NAME(values_cleaned)(struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t columns,
                                               struct NAME(rows) values)
 {
@@ -231,7 +230,7 @@ static struct NAME(rows) NAME(values_cleaned)(struct NAME(walk) *walk, const str
         REAL *from = values.data + j * values.stride;
         bool finite = walk->plan->kernels->KERNEL(finite_row)(from, columns);
         for (size_t r = 0; r < block->rows && !finite; r++)
-            walk->odd[r] |= !attention_banned(walk->plan, block->b, block->h, block->first_query + r, tile->first + j);
+            walk->odd_output[r] |= !attention_banned(walk->plan, block->b, block->h, block->first_query + r, tile->first + j);
         if (finite)
             memmove(clean + j * columns, from, columns * sizeof *clean);
         else
@@ -313,10 +312,10 @@ static void NAME(stage_divide)(struct NAME(walk) *walk)
         REAL *sums = walk->sums.data == NULL ? NULL : walk->sums.data + r * walk->sums.stride;
         if (sums != NULL && !walk->seen[r])
             memset(sums, 0, plan->Dv * sizeof *sums);
-        else if (sums != NULL && !walk->odd[r]) {
+        else if (sums != NULL && !walk->odd[r] && !walk->odd_output[r]) {
             plan->kernels->KERNEL(scale_row)(sums, plan->Dv, (REAL)(1 / walk->sum[r]));
             /* Weights are at most 1, but their sum before the division may carry large values past the largest float. */
-            walk->odd[r] |= !plan->kernels->KERNEL(finite_row)(sums, plan->Dv);
+            walk->odd_output[r] = !plan->kernels->KERNEL(finite_row)(sums, plan->Dv);
         }
         if (walk->weights.data == NULL || !walk->seen[r])
             continue;
@@ -331,31 +330,42 @@ static void NAME(stage_divide)(struct NAME(walk) *walk)
     }
 }
 
-/* lse, sums that were not in place, and the rows that need more than this precision. */
-static void NAME(rows_finish)(struct NAME(walk) *walk)
+/* lse and output of a row of finite scores. */
+static void NAME(row_finish)(struct NAME(walk) *walk, size_t r)
 {
     struct attention_plan *plan = walk->plan;
     const struct attention_block *block = walk->block;
     const struct attention_results *results = plan->results;
+    size_t i = block->first_query + r;
+    if (results->lse.data != NULL)
+        *(ELEMENT *)tensor_row(&results->lse, block->b, block->h, i) = (ELEMENT)((double)walk->max[r] + log(walk->sum[r]));
+    if (walk->odd_output[r])
+        attention_row_output(plan, block->b, block->h, i);
+    if (walk->odd_output[r] || walk->sums.data == NULL || plan->output_in_place)
+        return;
+    ELEMENT *to = tensor_row(&results->output, block->b, block->h, i);
+    for (size_t d = 0; d < plan->Dv; d++)
+        to[(ptrdiff_t)d * results->output.stride[3]] = (ELEMENT)walk->sums.data[r * walk->sums.stride + d];
+}
+
+/* All rows' ends, those that need more than this precision computed again. These take long: the executor is asked at each. */
+static void NAME(rows_finish)(struct NAME(walk) *walk)
+{
+    struct attention_plan *plan = walk->plan;
+    const struct attention_block *block = walk->block;
     size_t banned = 0;
     for (size_t r = 0; r < block->rows; r++) {
-        size_t i = block->first_query + r;
-        if (walk->odd[r]) {
-            if (!atomic_load_explicit(&plan->stopped, memory_order_relaxed))
-                attention_row(plan, block->b, block->h, i,
-                              walk->weights.data == NULL ? NULL : walk->weights.data + r * walk->weights.stride);
-            if (executor_stopped(plan->executor))
-                atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
-            continue;
-        }
-        banned += !walk->seen[r];
-        if (results->lse.data != NULL)
-            *(ELEMENT *)tensor_row(&results->lse, block->b, block->h, i) = (ELEMENT)((double)walk->max[r] + log(walk->sum[r]));
-        if (walk->sums.data == NULL || plan->output_in_place)
-            continue;
-        ELEMENT *to = tensor_row(&results->output, block->b, block->h, i);
-        for (size_t d = 0; d < plan->Dv; d++)
-            to[(ptrdiff_t)d * results->output.stride[3]] = (ELEMENT)walk->sums.data[r * walk->sums.stride + d];
+        bool slow = walk->odd[r] || walk->odd_output[r];
+        if (slow && executor_stopped(plan->executor))
+            atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
+        if (slow && atomic_load_explicit(&plan->stopped, memory_order_relaxed))
+            return;
+        banned += !walk->odd[r] && !walk->seen[r];
+        if (walk->odd[r])
+            attention_row(plan, block->b, block->h, block->first_query + r,
+                          walk->weights.data == NULL ? NULL : walk->weights.data + r * walk->weights.stride);
+        else
+            NAME(row_finish)(walk, r);
     }
     atomic_fetch_add_explicit(&plan->banned_row_count, banned, memory_order_relaxed);
 }

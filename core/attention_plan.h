@@ -72,6 +72,9 @@ int64_t attention_position(const struct attention_plan *plan, size_t b, size_t i
  * masked scores and lse, and its weights to `ret_weights` (contiguous, of plan->work; NULL: not wanted). */
 void attention_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights);
 
+/* The output alone of a row whose scores are finite: the other results then don't depend on whether it is asked for. */
+void attention_row_output(const struct attention_plan *plan, size_t b, size_t h, size_t i);
+
 /* scale * q.k of one pair in double, and the same after softcap. */
 double attention_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j);
 double attention_capped(const struct attention_plan *plan, double score);

@@ -44,7 +44,7 @@ static double masked_score(const struct attention_plan *plan, size_t b, size_t h
     if (problem->mask.data != NULL && problem->mask.dtype != DTYPE_BOOL)
         score += element(&problem->mask, tensor_row(&problem->mask, b, h, i), j);
     if (problem->alibi_slopes != NULL)
-        score -= problem->alibi_slopes[h] * fabs((double)(attention_position(plan, b, i) - (int64_t)j));
+        score -= problem->alibi_slopes[h] * fabs((double)attention_position(plan, b, i) - (double)j);
     return score;
 }
 
@@ -111,6 +111,12 @@ static void row_write_weights(const struct attention_plan *plan, size_t b, size_
         else
             ((double *)ret_weights)[j] = weight;
     }
+}
+
+void attention_row_output(const struct attention_plan *plan, size_t b, size_t h, size_t i)
+{
+    double max = row_max(plan, b, h, i);
+    row_write_output(plan, b, h, i, max, row_sum(plan, b, h, i, max));
 }
 
 void attention_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights)
