@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/attention_plan.h"
+
+void attention_dims_outgrow_double(struct attention_dims *dims)
+{
+    size_t pairs = dims->Tq * dims->Tk;
+    if (pairs > 0 && pairs * (dims->D + dims->Dv) <= WIDE_PRODUCTS_MAX)
+        dims->Dv = WIDE_PRODUCTS_MAX / pairs + 1 - size_min(dims->D, WIDE_PRODUCTS_MAX / pairs);
+}
+
 /* Channels are not repeated: a sum of equal terms rounds the same way D times, which no bound here is about. */
 static struct tensor case_tensor(struct attention_case *c, struct draw *draw, const size_t *shape)
 {

@@ -20,6 +20,10 @@ struct attention_dims {
     size_t B, H, Hkv, Tq, Tk, D, Dv;
 };
 
+/* Core computes small float32 items in double. Grows Dv until this one is none, so that float32 is what is tested; for
+ * Tq*Tk from a thousand on that is a few hundred channels at most. */
+void attention_dims_outgrow_double(struct attention_dims *dims);
+
 enum case_option {
     CASE_CAUSAL = 1 << 0,
     CASE_OFFSETS = 1 << 1, /* positions from far before the first key to far behind the last */

@@ -77,6 +77,9 @@ static void check_one_result(const struct attention_case *c, const struct tensor
             want = (double)(float)want;
         if (got[k] == want || (isnan(got[k]) && isnan(want)))
             continue;
+        bool banned = name == RESULT_WEIGHTS && isinf(expected->masked_scores[k]) && expected->masked_scores[k] < 0;
+        if (banned)
+            fail_msg("%s: %s[%zu] is %.9g where the key is banned", c->text, result_text(name), k, got[k]);
         double off = fabs(got[k] - want), allowed = tolerance_at(c, expected, name, k, value_magnitude);
         if (!(off <= allowed))
             fail_msg("%s: %s[%zu] is %.9g, the oracle has %.9g: off by %.3g, %.3g is allowed", c->text, result_text(name), k,

@@ -2,6 +2,7 @@
  *
  *   ATTENTION_CASES  how many (default CASES_DEFAULT; CASES_SLOW under sanitizers and valgrind)
  *   ATTENTION_SEED   the first one's seed (default 1): with ATTENTION_CASES=1, the one case that failed */
+#include "core/size.h"
 #include "tests/attention_case.h"
 #include "tests/attention_check.h"
 #include "tests/check.h"
@@ -28,6 +29,11 @@ static struct attention_dims draw_dims(struct draw *draw)
         dims.Tk = dims.Tq;
     if (draw_chance(draw, 0.1))
         dims.Tq = 1; /* decoding */
+    if (dims.Tq * dims.Tk > 1000 && draw_chance(draw, 0.7)) {
+        dims.B = size_min(dims.B, 2);
+        dims.H = dims.Hkv;
+        attention_dims_outgrow_double(&dims);
+    }
     return dims;
 }
 

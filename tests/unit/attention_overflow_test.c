@@ -1,0 +1,275 @@
+/* Scores beyond float32: the right softmax all the same.
+ *
+ * Inputs are powers of two or single channels, so the oracle's double scores are exact and the bound need not grow with
+ * them. What a float32 result cannot hold is infinite there, as a conversion makes it. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/attention_case.h"
+#include "tests/attention_check.h"
+#include "tests/check.h"
+
+#define TOLERANCE 2e-6
+#define ROWS 30
+
+/* Fills (T,D) of one head: element [t,d] is values[t % value_count] in channel 0 and `rest` in the others. */
+static void fill(const struct tensor *view, const double *values, size_t value_count, double rest)
+{
+    size_t T = view->shape[2], D = view->shape[3];
+    double *all = test_alloc(T * D, sizeof *all);
+    for (size_t k = 0; k < T * D; k++)
+        all[k] = k % D == 0 ? values[k / D % value_count] : rest;
+    view_store(view, all);
+    free(all);
+}
+
+static void check_near(const struct attention_case *c, const char *what, double got, double expected, double tolerance)
+{
+    double want = c->dims.dtype == DTYPE_F32 ? (double)(float)expected : expected;
+    if (got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= tolerance * fmax(1, fabs(want)))
+        return;
+    fail_msg("%s: %s is %.9g, the oracle has %.9g", c->text, what, got, want);
+}
+
+/* All results against the oracle's at TOLERANCE, relative above 1: scores here are far above 1 and well-conditioned. */
+static void check_exact(const struct attention_case *c)
+{
+    for (unsigned wanted = 1U << RESULT_OUTPUT; wanted; wanted = wanted == RESULTS_ALL ? 0 : RESULTS_ALL) {
+        struct case_results r;
+        struct oracle_results expected;
+        case_results_init(&r, &c->dims, wanted, NULL);
+        check_compute(c, &r, NULL);
+        oracle_attention(&c->problem, &expected);
+        const double *const oracle[RESULT_COUNT] = {
+            expected.output,        expected.weights,       expected.mean_weights, expected.scores,
+            expected.capped_scores, expected.masked_scores, expected.lse,
+        };
+        for (enum result_name name = 0; name < RESULT_COUNT; name++) {
+            const struct tensor *view = result_at(&r.results, name);
+            if (!view->data)
+                continue;
+            double *got = view_values(view);
+            for (size_t k = 0; k < tensor_count(view); k++)
+                check_near(c, result_text(name), got[k], oracle[name][k], TOLERANCE);
+            free(got);
+        }
+        oracle_results_done(&expected);
+        case_results_done(&r);
+    }
+}
+
+struct extreme {
+    double query[3]; /* channel 0 of the three queries */
+    double key[4];   /* channel 0 of the first four keys; the other keys hold key[3] */
+    double rest;     /* the other channels of both */
+    double scale;
+    double softcap;
+};
+
+static const struct extreme extremes[] = {
+    /* 1e40 against 0 and -1e40: the largest wins */
+    {{1e20, 0, -1e20}, {1e20, 0, -1e20, 1}, 0, 1, 0},
+    /* all the same 1e40: they share */
+    {{1e20, 1e20, 1e20}, {1e20, 1e20, 1e20, 1e20}, 0, 1, 0},
+    /* all -1e40 but one */
+    {{1e20, 1, 0}, {-1e20, -1e20, 1, -1e20}, 0, 1, 0},
+    /* all -1e40 */
+    {{1e20, -1e20, 1}, {-1e20, -1e20, -1e20, -1e20}, 0, 1, 0},
+    /* products of 1e60 that the scale brings back */
+    {{0x1p100, 0x1p99, -0x1p100}, {0x1p100, 0x1p99, -0x1p100, 0}, 0, 0x1p-120, 0},
+    {{0x1p100, 0x1p99, -0x1p100}, {0x1p-100, 0x1p-99, 0x1p27, 0}, 0, 0x1p-126, 0},
+    {{1e30, 1, 1e-30}, {1, -1, 0.5, 0}, 0, 1e-30, 0},
+    /* a scale of 0 over products that overflow: uniform */
+    {{1e30, 1e38, -1e30}, {1e30, 1e38, -1e38, 0}, 0, 0, 0},
+    /* query * scale overflows, the score does not */
+    {{1e30, -1e30, 1}, {1e-38, 0, -1e-38, 1e-30}, 0, 1e9, 0},
+    {{1e30, -1e30, 0}, {0, 0x1p-100, -0x1p-100, 0}, 0, 1e30, 0},
+    /* differences of a few units on top of a huge score cannot be seen; those of the scores' own size can */
+    {{1e20, 2e20, 3e20}, {1e20, 1.5e20, 1e19, -1e20}, 0, 1, 0},
+    /* many channels, each product near the largest float */
+    {{0x1p63, 0x1p63, -0x1p63}, {0x1p63, 0x1p62, -0x1p63, 0}, 0x1p63, 1, 0},
+    /* softcap over an overflow */
+    {{1e20, -1e20, 0}, {1e20, 0, -1e20, 1}, 0, 1, 30},
+    {{1e30, 1, -1e30}, {1e30, 0, -1e30, 1e30}, 0, 1, 1e30},
+    /* close below the overflow: nothing to repair */
+    {{1e19, -1e19, 1}, {1e19, 0, -1e19, 1}, 0, 1, 0},
+};
+
+static void check_extreme(const struct extreme *e, enum dtype dtype, size_t Tk, size_t D, unsigned options, uint64_t seed)
+{
+    struct attention_dims dims = {dtype, 1, 1, 1, 135, Tk, D, 5};
+    struct attention_case c;
+    if (seed % 2 == 0 || Tk > 100)
+        attention_dims_outgrow_double(&dims);
+    attention_case_init(&c, &dims, options, seed);
+    double *keys = test_alloc(Tk, sizeof *keys);
+    for (size_t j = 0; j < Tk; j++)
+        keys[j] = e->key[j < 4 ? j : 3];
+    fill(&c.problem.query, e->query, 3, e->rest);
+    fill(&c.problem.key, keys, Tk, e->rest);
+    c.problem.scale = dtype == DTYPE_F32 ? (double)(float)e->scale : e->scale;
+    c.problem.softcap = dtype == DTYPE_F32 ? (double)(float)e->softcap : e->softcap;
+    check_exact(&c);
+    free(keys);
+    attention_case_done(&c);
+}
+
+static void extremes_equal_the_oracle(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {4, 17, 130, 600};
+    for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++) {
+        for (size_t length = 0; length < 4; length++) {
+            for (size_t D = 1; D <= 16; D += 15) {
+                check_extreme(&extremes[k], DTYPE_F32, lengths[length], D, 0, k);
+                check_extreme(&extremes[k], DTYPE_F64, lengths[length], D, 0, k);
+            }
+        }
+    }
+}
+
+static void extremes_with_bans(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++) {
+        check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_CAUSAL | CASE_OFFSETS, k);
+        check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_BOOL_MASK | CASE_LENGTHS, k);
+        check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_SINKS | CASE_WINDOW, k);
+    }
+}
+
+/* The smallest and largest finite numbers as masks, as libraries write them for "banned": finite, so not a ban. */
+static void finite_sentinels_in_the_mask(void **state)
+{
+    (void)state;
+    static const double sentinels[] = {-FLT_MAX, -1e30, FLT_MAX};
+    for (size_t s = 0; s < 3; s++) {
+        for (size_t t = 0; t < 2; t++) {
+            struct attention_dims dims = {t ? DTYPE_F64 : DTYPE_F32, 1, 1, 1, ROWS, 40, 4, 4};
+            attention_dims_outgrow_double(&dims);
+            struct attention_case c;
+            attention_case_init(&c, &dims, 0, s);
+            struct tensor mask = view_contiguous(&c.pool, dims.dtype, 4, (const size_t[]){1, 1, ROWS, 40});
+            double values[ROWS * 40] = {0};
+            for (size_t j = 0; j < 40; j++) {
+                values[j] = j % 2 ? sentinels[s] : 0; /* half of the first row */
+                values[40 + j] = sentinels[s];        /* all of the second: uniform */
+            }
+            view_store(&mask, values);
+            c.problem.mask = mask;
+            check_exact(&c);
+            attention_case_done(&c);
+        }
+    }
+}
+
+/* A score near the largest float and a mask near it, too: their sum overflows, the softmax does not. */
+static void sums_that_overflow(void **state)
+{
+    (void)state;
+    static const double signs[] = {1, -1};
+    for (size_t s = 0; s < 2; s++) {
+        struct attention_dims dims = {DTYPE_F32, 1, 1, 1, ROWS, 40, 1, 4};
+        attention_dims_outgrow_double(&dims);
+        struct attention_case c;
+        attention_case_init(&c, &dims, 0, s);
+        fill(&c.problem.key, (const double[]){0x1p63}, 1, 0);
+        fill(&c.problem.query, (const double[]){signs[s] * 0x1.8p64, signs[s] * 0x1p64, 1}, 3, 0);
+        struct tensor mask = view_contiguous(&c.pool, dims.dtype, 4, (const size_t[]){1, 1, ROWS, 40});
+        double values[ROWS * 40];
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+            values[k] = signs[s] * (k % 7 == 0 ? 0x1.8p127 : 0x1p127);
+        view_store(&mask, values);
+        c.problem.mask = mask;
+        check_exact(&c);
+        attention_case_done(&c);
+    }
+}
+
+/* One row overflows among many that don't: the others keep their bits. */
+static void overflow_stays_in_its_row(void **state)
+{
+    (void)state;
+    struct attention_dims dims = {DTYPE_F32, 1, 2, 1, 140, 140, 8, 24};
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct attention_case c;
+        struct case_results before, after;
+        attention_case_init(&c, &dims, seed % 2 ? CASE_CAUSAL : 0, seed);
+        case_results_init(&before, &dims, RESULTS_ALL & ~(1U << RESULT_MEAN_WEIGHTS), NULL);
+        case_results_init(&after, &dims, RESULTS_ALL & ~(1U << RESULT_MEAN_WEIGHTS), NULL);
+        check_compute(&c, &before, NULL);
+        struct tensor row = view_slice(&c.problem.query, 2, 17 * seed, 1);
+        row = view_slice(&row, 1, seed % 2, 1);
+        double huge[8];
+        for (size_t d = 0; d < 8; d++)
+            huge[d] = d % 2 ? 0x1p127 : -0x1.8p127;
+        view_store(&row, huge);
+        check_compute(&c, &after, NULL);
+        for (enum result_name name = 0; name < RESULT_COUNT; name++) {
+            const struct tensor *a = result_at(&before.results, name), *b = result_at(&after.results, name);
+            if (!a->data)
+                continue;
+            double *values_a = view_values(a), *values_b = view_values(b);
+            size_t row_length = tensor_count(a) / 280, touched = (seed % 2 * 140 + 17 * seed) * row_length;
+            check_same_bits(&c, result_text(name), values_a, values_b, touched);
+            size_t rest = touched + row_length;
+            check_same_bits(&c, result_text(name), values_a + rest, values_b + rest, tensor_count(a) - rest);
+            free(values_a);
+            free(values_b);
+        }
+        case_results_done(&before);
+        case_results_done(&after);
+        attention_case_done(&c);
+    }
+}
+
+/* A scale of 0, or one that is 0 in float32, still makes NaN of a NaN that is not banned. */
+static void no_scale_hides_nothing(void **state)
+{
+    (void)state;
+    static const double scales[] = {0, 1e-50, 1e-40};
+    for (size_t s = 0; s < 3; s++) {
+        struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 130, 140, 8, 8};
+        struct attention_case c;
+        attention_dims_outgrow_double(&dims);
+        attention_case_init(&c, &dims, CASE_CAUSAL, s);
+        const double nan = NAN;
+        struct tensor key = view_slice(&c.problem.key, 2, 50, 1);
+        key = view_slice(&key, 3, 2, 1);
+        view_store(&key, &nan);
+        c.problem.scale = scales[s];
+        check_case(&c, RESULTS_ALL, NULL);
+        attention_case_done(&c);
+    }
+}
+
+/* Values near the largest float: their weighted mean is no larger than they are. */
+static void huge_values(void **state)
+{
+    (void)state;
+    struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 140, 150, 4, 3};
+    attention_dims_outgrow_double(&dims);
+    struct attention_case c;
+    attention_case_init(&c, &dims, CASE_CAUSAL, 3);
+    double values[150];
+    for (size_t j = 0; j < 150; j++)
+        values[j] = j % 3 == 0 ? -0x1p126 : 0x1.fp126;
+    fill(&c.problem.value, values, 150, 0x1p126);
+    check_case(&c, RESULTS_ALL, NULL);
+    attention_case_done(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(extremes_equal_the_oracle),
+        cmocka_unit_test(extremes_with_bans),
+        cmocka_unit_test(finite_sentinels_in_the_mask),
+        cmocka_unit_test(sums_that_overflow),
+        cmocka_unit_test(overflow_stays_in_its_row),
+        cmocka_unit_test(no_scale_hides_nothing),
+        cmocka_unit_test(huge_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
