@@ -1,32 +1,37 @@
 #include "server/health.h"
 
+#include <string.h>
+
 #include "server/daemon.h"
 
-static void reply_json(struct api_call *call, const char *body, size_t body_bytes)
+void health_reply(struct api_call *call, const char *json)
 {
     call->reply = (struct api_reply){
         .status = 200,
         .content_type = "application/json",
-        .body = body,
-        .body_bytes = body_bytes,
+        .body = json,
+        .body_bytes = strlen(json),
     };
 }
 
-void health_live(const struct daemon *daemon, struct api_call *call)
+void health_reply_ready(const struct daemon *daemon, struct api_call *call, const char *json)
 {
-    static const char live[] = "{\"status\":\"live\"}\n";
-    (void)daemon;
-    reply_json(call, live, sizeof live - 1);
-}
-
-void health_ready(const struct daemon *daemon, struct api_call *call)
-{
-    static const char ready[] = "{\"status\":\"ready\"}\n";
     if (!daemon_is_draining(daemon)) {
-        reply_json(call, ready, sizeof ready - 1);
+        health_reply(call, json);
         return;
     }
     struct error err = {0};
     (void)error_set(&err, ERROR_BUSY, "the daemon is shutting down");
     api_problem(&err, NULL, call);
+}
+
+void health_live(const struct daemon *daemon, struct api_call *call)
+{
+    (void)daemon;
+    health_reply(call, "{\"status\":\"live\"}\n");
+}
+
+void health_ready(const struct daemon *daemon, struct api_call *call)
+{
+    health_reply_ready(daemon, call, "{\"status\":\"ready\"}\n");
 }

@@ -141,6 +141,7 @@ static enum MHD_Result read_head(struct http_request *request, const char *metho
     struct error err = {0};
     const char *allow = NULL;
     (void)snprintf(request->method, sizeof request->method, "%s", method);
+    request->call.face = router_face(request->target);
     request->job.deadline_ms = clock_ms() + timeout_ms(request);
     bool understood = head_read(request->mhd, version, &request->head, &err);
     take_id(request->head.request_id, request->id);

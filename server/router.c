@@ -4,11 +4,18 @@
 #include <string.h>
 
 #include "server/health.h"
+#include "server/infer.h"
 
 static const struct route routes[] = {
     {.path = "/attention", .method = "POST", .allow = "POST, OPTIONS", .compute = api_attention},
     {.path = "/health/live", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_live},
     {.path = "/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_ready},
+    {.path = "/v2", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_server},
+    {.path = "/v2/health/live", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_live},
+    {.path = "/v2/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_ready},
+    {.path = "/v2/models/attention", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_model},
+    {.path = "/v2/models/attention/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_model_ready},
+    {.path = "/v2/models/attention/infer", .method = "POST", .allow = "POST, OPTIONS", .compute = api_infer},
 };
 
 #define ROUTE_COUNT (sizeof routes / sizeof routes[0])
@@ -27,6 +34,12 @@ static bool path_is(const char *path, const char *wanted)
 {
     size_t length = strcspn(path, "?");
     return strncmp(path, wanted, length) == 0 && wanted[length] == '\0';
+}
+
+enum api_face router_face(const char *target)
+{
+    const char *path = skip_origin(target);
+    return strncmp(path, "/v2", 3) == 0 && (path[3] == '\0' || path[3] == '/' || path[3] == '?') ? API_INFER : API_ATTENTION;
 }
 
 static bool method_is(const char *method, const struct route *route)

@@ -31,6 +31,9 @@ enum router_outcome {
     ROUTER_ERROR,   /* err says why: not_found, method */
 };
 
+/* In which words the path's errors are told, whether there is something at the path or not. */
+enum api_face router_face(const char *target);
+
 /* `target` is the request's as the client sent it: a path with an optional query, a whole URL, or "*".
  * Puts the Allow header's value, static, or NULL to *ret_allow. */
 enum router_outcome router_find(const char *method, const char *target, const struct route **ret_route, const char **ret_allow,
