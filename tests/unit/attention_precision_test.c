@@ -1,0 +1,109 @@
+/* The promise about float32: for inputs of unit variance, no output is off by more than 2e-6 * max|value|, and the error
+ * does not grow with the number of keys. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/attention_case.h"
+#include "tests/attention_check.h"
+#include "tests/check.h"
+#include "tests/setting.h"
+
+#define PROMISE 2e-6
+
+/* The largest error of the output, against the oracle, in units of the largest value. */
+static double output_error(const struct attention_case *c)
+{
+    struct case_results r;
+    struct oracle_results expected;
+    case_results_init(&r, &c->dims, 1U << RESULT_OUTPUT, NULL);
+    check_compute(c, &r, NULL);
+    oracle_attention(&c->problem, &expected);
+    double *got = view_values(&r.results.output), *value = view_values(&c->problem.value);
+    size_t count = tensor_count(&r.results.output);
+    for (size_t k = 0; k < count; k++)
+        got[k] -= expected.output[k];
+    double error = largest_magnitude(got, count) / largest_magnitude(value, tensor_count(&c->problem.value));
+    free(got);
+    free(value);
+    oracle_results_done(&expected);
+    case_results_done(&r);
+    return error;
+}
+
+/* Values of one sign: their mean stays where it is while keys are added, so nothing hides an error that grows. */
+static void make_positive(const struct tensor *value)
+{
+    double *values = view_values(value);
+    for (size_t k = 0; k < tensor_count(value); k++)
+        values[k] = fabs(values[k]);
+    view_store(value, values);
+    free(values);
+}
+
+static void error_does_not_grow_with_keys(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {1024, 4096, 16384, 65536};
+    size_t length_count = setting_slow() ? 2 : 4;
+    for (unsigned positive = 0; positive < 2; positive++) {
+        double first = 0;
+        for (size_t k = 0; k < length_count; k++) {
+            struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 24, lengths[k], 64, 64};
+            struct attention_case c;
+            attention_case_init(&c, &dims, 0, 5);
+            if (positive)
+                make_positive(&c.problem.value);
+            double error = output_error(&c);
+            first = k == 0 ? error : first;
+            print_message("%s, %zu keys: %.2g of the largest value\n", positive ? "positive" : "normal", lengths[k], error);
+            if (!(error <= PROMISE && error <= 2 * first))
+                fail_msg("%s: off by %.3g of the largest value; %.3g with %zu keys", c.text, error, first, lengths[0]);
+            attention_case_done(&c);
+        }
+    }
+}
+
+/* Scores of any width of channel, from a few to more than models have. */
+static void promise_holds_for_all_head_sizes(void **state)
+{
+    (void)state;
+    static const size_t channels[] = {2, 8, 16, 32, 64, 80, 128, 256, 512};
+    for (size_t k = 0; k < sizeof channels / sizeof *channels; k++) {
+        for (unsigned causal = 0; causal < 2; causal++) {
+            struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 150, 700, channels[k], 64};
+            struct attention_case c;
+            attention_case_init(&c, &dims, causal ? CASE_CAUSAL : 0, k);
+            double error = output_error(&c);
+            if (!(error <= PROMISE))
+                fail_msg("%s: off by %.3g of the largest value", c.text, error);
+            attention_case_done(&c);
+        }
+    }
+}
+
+/* Softcaps from one that bends every score to one that bends none; a sink beside them. */
+static void promise_holds_with_softcap_and_sinks(void **state)
+{
+    (void)state;
+    static const double caps[] = {1, 20, 50, 1000};
+    for (size_t k = 0; k < sizeof caps / sizeof *caps; k++) {
+        struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 150, 700, 64, 64};
+        struct attention_case c;
+        attention_case_init(&c, &dims, CASE_SINKS, k);
+        c.problem.softcap = caps[k];
+        double error = output_error(&c);
+        if (!(error <= PROMISE))
+            fail_msg("%s, softcap %g: off by %.3g of the largest value", c.text, caps[k], error);
+        attention_case_done(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(error_does_not_grow_with_keys),
+        cmocka_unit_test(promise_holds_for_all_head_sizes),
+        cmocka_unit_test(promise_holds_with_softcap_and_sinks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
