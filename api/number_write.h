@@ -9,8 +9,8 @@
 #ifndef ATTND_API_NUMBER_WRITE_H
 #define ATTND_API_NUMBER_WRITE_H
 
-#define NUMBER_F32_BYTES_MAX 24 /* room that number_write_f32 and its rounded form may touch; text is at most 16 */
-#define NUMBER_F64_BYTES_MAX 32 /* the same for f64; text is at most 25 */
+#define NUMBER_F32_BYTES_MAX 24 /* room that number_write_f32 and its rounded form may touch; text is at most 19, rounded 22 */
+#define NUMBER_F64_BYTES_MAX 32 /* the same for f64; text is at most 24, rounded 30 */
 #define NUMBER_DECIMALS_MAX 17
 
 /* Writes to `out`, returns the end of the text. */
@@ -18,7 +18,8 @@ char *number_write_f32(float x, char *out);
 char *number_write_f64(double x, char *out);
 
 /* The value rounded to `decimals` (0 .. NUMBER_DECIMALS_MAX) places after the point, exactly, ties to even, then written
- * without trailing zeros in the form above (0.25, 1.0, -0.0 becomes 0.0). */
+ * without trailing zeros in the form above (0.25, 1.0, -0.0 becomes 0.0). Where |x| >= 1e16 there is nothing to round: the
+ * text is the shortest. */
 char *number_write_f32_rounded(float x, int decimals, char *out);
 char *number_write_f64_rounded(double x, int decimals, char *out);
 
