@@ -1,7 +1,6 @@
 /* number_bench: ns a number, reading and writing an array of a million random normal float32 (and the same as float64), beside
  * jansson on the same text in the same run. Each figure is the median of several runs. */
 #include <jansson.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "api/number_read.h"
 #include "api/number_write.h"
+#include "tests/draw.h"
 
 #define COUNT 1000000
 #define RUNS 9
@@ -39,7 +39,7 @@ static int compare(const void *a, const void *b)
 /* Runs `run` on the bench `runs` times and prints the median. */
 static void measure(const char *name, void (*run)(struct bench *), struct bench *bench, int runs)
 {
-    double took_ns[RUNS];
+    double took_ns[RUNS] = {0};
     for (int i = 0; i < runs; i++) {
         double start_ns = now_ns();
         run(bench);
@@ -57,48 +57,49 @@ static void *allocate(size_t bytes)
     return p;
 }
 
-/* splitmix64 (Steele et al. 2014) */
-static uint64_t draw(uint64_t *state)
+typedef char *write_one(const struct bench *b, size_t i, char *out);
+
+static inline __attribute__((always_inline)) void write_array(struct bench *b, write_one *write)
 {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
+    char *out = b->text;
+    *out++ = '[';
+    for (size_t i = 0; i < COUNT; i++) {
+        out = write(b, i, out);
+        memcpy(out, ", ", SEPARATOR_BYTES);
+        out += SEPARATOR_BYTES;
+    }
+    out[-SEPARATOR_BYTES] = ']';
+    b->text_bytes = (size_t)(out - b->text) - 1;
 }
 
-static double draw_normal(uint64_t *state)
+static char *write_one_f32(const struct bench *b, size_t i, char *out)
 {
-    double u = (double)((draw(state) >> 11) + 1) * 0x1p-53, v = (double)(draw(state) >> 11) * 0x1p-53;
-    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+    return number_write_f32(b->f32[i], out);
 }
 
-/* What every writer here does: [a, b, c] with the separators of the reply. */
-#define WRITE_ARRAY(bench, write)                                                                                              \
-    do {                                                                                                                       \
-        char *out_ = (bench)->text;                                                                                            \
-        *out_++ = '[';                                                                                                         \
-        for (size_t i = 0; i < COUNT; i++) {                                                                                   \
-            out_ = write;                                                                                                      \
-            memcpy(out_, ", ", SEPARATOR_BYTES);                                                                               \
-            out_ += SEPARATOR_BYTES;                                                                                           \
-        }                                                                                                                      \
-        out_[-SEPARATOR_BYTES] = ']';                                                                                          \
-        (bench)->text_bytes = (size_t)(out_ - (bench)->text) - 1;                                                              \
-    } while (0)
+static char *write_one_f32_rounded(const struct bench *b, size_t i, char *out)
+{
+    return number_write_f32_rounded(b->f32[i], 4, out);
+}
+
+static char *write_one_f64(const struct bench *b, size_t i, char *out)
+{
+    return number_write_f64(b->f64[i], out);
+}
 
 static void write_f32(struct bench *b)
 {
-    WRITE_ARRAY(b, number_write_f32(b->f32[i], out_));
+    write_array(b, write_one_f32);
 }
 
 static void write_f32_rounded(struct bench *b)
 {
-    WRITE_ARRAY(b, number_write_f32_rounded(b->f32[i], 4, out_));
+    write_array(b, write_one_f32_rounded);
 }
 
 static void write_f64(struct bench *b)
 {
-    WRITE_ARRAY(b, number_write_f64(b->f64[i], out_));
+    write_array(b, write_one_f64);
 }
 
 static void read_f32(struct bench *b)
@@ -141,9 +142,9 @@ int main(void)
 {
     struct bench b = {.f32 = allocate(COUNT * sizeof(float)), .f64 = allocate(COUNT * sizeof(double))};
     b.text = allocate((size_t)COUNT * (NUMBER_F64_BYTES_MAX + SEPARATOR_BYTES));
-    uint64_t state = 1337;
+    struct draw draw = {1337};
     for (size_t i = 0; i < COUNT; i++) {
-        b.f64[i] = draw_normal(&state);
+        b.f64[i] = draw_normal(&draw);
         b.f32[i] = (float)b.f64[i];
     }
     measure("write f64", write_f64, &b, RUNS);
