@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "server/clock.h"
 #include "server/daemon.h"
+#include "server/health_check.h"
 
 #define EXIT_WRONG_OPTIONS 2
 
@@ -57,6 +58,16 @@ static bool serve(const struct options *options, struct log *log, const sigset_t
     return true;
 }
 
+/* Whatever is wrong, the exit status is 1: no other has a meaning to those who start such checks. */
+static int check_health(const struct options *options)
+{
+    struct error err = {0};
+    if (health_check(options->health_check_url, options, &err))
+        return EXIT_SUCCESS;
+    (void)fail(&err);
+    return EXIT_FAILURE;
+}
+
 int main(int argument_count, char **arguments)
 {
     struct options options;
@@ -70,6 +81,8 @@ int main(int argument_count, char **arguments)
     case OPTIONS_RUN:
         break;
     }
+    if (options.health_check_url != NULL)
+        return check_health(&options);
     const struct machine machine = machine_read("");
     if (!options_resolve(&options, &machine, &err))
         return fail(&err);

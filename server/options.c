@@ -47,6 +47,8 @@ static const struct option_rule option_table[] = {
     {"tls-cert", "FILE", "certificate chain, PEM: serve HTTPS (none)", OPTION_TEXT, FIELD(tls_cert_file), 0, 0},
     {"tls-key", "FILE", "the certificate's private key, PEM (none)", OPTION_TEXT, FIELD(tls_key_file), 0, 0},
     {"log-format", "text|json", "form of the log lines on stderr (text)", OPTION_TEXT, FIELD(log_format_name), 0, 0},
+    {"health-check", "URL", "ask a daemon, exit 0 if it is well, 1 if not; /health/ready asks the one at --listen", OPTION_TEXT,
+     FIELD(health_check_url), 0, 0},
 };
 
 static void print_help(void)
@@ -58,9 +60,10 @@ static void print_help(void)
         (void)printf("  %-28s %s\n", left, option_table[i].help);
     }
     (void)printf("  %-28s %s\n  %-28s %s\n", "--help", "print this", "--version", "print the version");
-    (void)printf("\nEach option is also read from the environment: --max-body is ATTND_MAX_BODY. The command line wins.\n"
-                 "BYTES takes K, M and G. Parentheses hold the defaults. The first line on stdout tells the address; the log\n"
-                 "goes to stderr. SIGTERM and SIGINT let running requests finish, a second one does not.\n");
+    (void)printf("\nEach option but --health-check is also read from the environment: --max-body is ATTND_MAX_BODY.\n"
+                 "The command line wins. BYTES takes K, M and G. Parentheses hold the defaults. The first line on stdout\n"
+                 "tells the address; the log goes to stderr. SIGTERM and SIGINT let running requests finish, a second one\n"
+                 "does not.\n");
 }
 
 static const struct option_rule *find_option(const char *name, size_t name_bytes)
@@ -118,7 +121,8 @@ static bool read_environment(struct options *options, struct error *err)
         for (char *c = name; *c != '\0'; c++)
             *c = (char)(*c == '-' ? '_' : (*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c));
         const char *value = getenv(name);
-        if (value != NULL && value[0] != '\0' && !set_option(options, &option_table[i], name, value, err))
+        bool command_line_only = option_table[i].offset == FIELD(health_check_url);
+        if (value != NULL && value[0] != '\0' && !command_line_only && !set_option(options, &option_table[i], name, value, err))
             return false;
     }
     return true;

@@ -12,6 +12,8 @@
 #include "server/log.h"
 #include "server/machine.h"
 
+#define OPTIONS_LISTEN_DEFAULT "127.0.0.1:8080"
+
 struct options {
     /* Strings are borrowed from the command line and the environment; NULL where not given. */
     const char *listen;
@@ -19,6 +21,7 @@ struct options {
     const char *cors_origin;
     const char *tls_cert_file, *tls_key_file;
     const char *log_format_name;
+    const char *health_check_url;
 
     /* 0 until options_resolve where not given. */
     size_t threads;

@@ -93,7 +93,7 @@ static bool check_cors_origin(const struct options *options, struct error *err)
 bool options_resolve(struct options *options, const struct machine *machine, struct error *err)
 {
     if (options->listen == NULL)
-        options->listen = "127.0.0.1:8080";
+        options->listen = OPTIONS_LISTEN_DEFAULT;
     options->threads = number_or(options->threads, size_min(1024, machine->cores));
     options->queue_jobs_max = number_or(options->queue_jobs_max, options->threads * QUEUE_JOBS_PER_THREAD);
     options->idle_timeout_s = number_or(options->idle_timeout_s, 30);
