@@ -142,6 +142,8 @@ static bool decode_parameters(struct infer_decoder *d, const json_t *parameters)
                                         "softmax_precision", "left_window_size",
                                         "right_window_size", NULL};
     struct request *request = d->request;
+    if (json_is_null(parameters))
+        parameters = NULL;
     if (parameters != NULL && !json_is_object(parameters))
         return envelope_refuse(d->lift, parameters, "/parameters", "an object", d->err);
     if (parameters != NULL && !envelope_known(parameters, "/parameters", names, d->err))
@@ -186,7 +188,11 @@ static bool output_add(const struct infer_decoder *d, enum infer_output output, 
 static bool decode_outputs(const struct infer_decoder *d, const json_t *outputs)
 {
     static const char *const names[] = {"name", "parameters", NULL};
-    if (outputs == NULL || json_array_size(outputs) == 0) {
+    const struct lift_array *lifted = source_lifted(d->lift, outputs);
+    bool none = outputs == NULL || json_is_null(outputs) || (lifted != NULL && lifted->kind == LIFT_EMPTY);
+    if (!none && (!json_is_array(outputs) || lifted != NULL))
+        return envelope_refuse(d->lift, outputs, "/outputs", "an array of objects with a name", d->err);
+    if (none) {
         bool past = d->request->tensors[REQUEST_PAST_KEY].kind != SOURCE_ABSENT;
         return output_add(d, INFER_Y, "") &&
                (!past || (output_add(d, INFER_PRESENT_KEY, "") && output_add(d, INFER_PRESENT_VALUE, "")));
