@@ -84,6 +84,8 @@ static bool decode_input(const struct infer_decoder *d, const json_t *value, con
 
 static bool decode_inputs(const struct infer_decoder *d, const json_t *inputs)
 {
+    if (inputs == NULL)
+        return error_set_at(d->err, ERROR_INVALID, "/inputs", "inputs is missing");
     if (!json_is_array(inputs) || source_lifted(d->lift, inputs) != NULL)
         return envelope_refuse(d->lift, inputs, "/inputs", "an array of input tensors", d->err);
     for (size_t i = 0; i < json_array_size(inputs); i++) {
@@ -237,9 +239,10 @@ static bool settle(const struct infer_decoder *d)
     if (past && request->has_key_lengths)
         return error_set_at(d->err, ERROR_INVALID, request->key_lengths_list.pointer,
                             "nonpad_kv_seqlen goes with a cache that K and V hold already, not with past_key");
-    if (tensors[REQUEST_QUERY].rank == 2)
+    if (tensors[REQUEST_QUERY].rank != 3 && tensors[REQUEST_QUERY].rank != 4)
         return error_set_at(d->err, ERROR_INVALID, tensors[REQUEST_QUERY].pointer,
-                            "Q of rank 2, where [B, H, T, D], or [B, T, H*D] with q_num_heads and kv_num_heads, is expected");
+                            "Q of rank %zu, where [B, H, T, D], or [B, T, H*D] with q_num_heads and kv_num_heads, is expected",
+                            tensors[REQUEST_QUERY].rank);
     if (tensors[REQUEST_QUERY].rank == 3 && !(request->has_num_heads && request->has_num_kv_heads))
         return error_set_at(d->err, ERROR_INVALID, "/parameters", "q_num_heads and kv_num_heads are needed where Q, K and V have rank 3");
     request->offset_from_lengths = request->has_key_lengths;

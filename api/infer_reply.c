@@ -49,11 +49,29 @@ size_t infer_write_reply(struct job *job)
     return (size_t)(text.at - text.start);
 }
 
+/* Where an error lies, in the protocol's words: what is checked for both faces speaks of a parameter by our name for it. */
+static const char *pointer_of(const struct error *err)
+{
+    static const struct {
+        const char *ours, *theirs;
+    } parameters[] = {
+        {"/scale", "/parameters/scale"},
+        {"/softcap", "/parameters/softcap"},
+        {"/num_heads", "/parameters/q_num_heads"},
+        {"/num_kv_heads", "/parameters/kv_num_heads"},
+    };
+    for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++)
+        if (strcmp(err->pointer, parameters[i].ours) == 0)
+            return parameters[i].theirs;
+    return err->pointer;
+}
+
 size_t infer_write_error(const struct error *err, char *room, size_t room_bytes)
 {
     char line[ERROR_POINTER_BYTES_MAX + ERROR_TEXT_BYTES_MAX + 4];
+    const char *pointer = pointer_of(err);
     struct text text;
-    (void)snprintf(line, sizeof line, "%s%s%s", err->pointer, err->pointer[0] == '\0' ? "" : ": ", err->text);
+    (void)snprintf(line, sizeof line, "%s%s%s", pointer, pointer[0] == '\0' ? "" : ": ", err->text);
     text_init(&text, room, room_bytes);
     text_add(&text, "{\"error\":");
     text_string(&text, line);

@@ -176,7 +176,7 @@ static bool resolve_key_lengths(const struct plan *plan, struct error *err)
     const struct source *list = &request->key_lengths_list;
     if (plan->has_batch && (list->rank != 1 || list->shape[0] != plan->B)) {
         char shape[SHAPE_TEXT_BYTES_MAX];
-        return error_set_at(err, ERROR_INVALID, "/key_lengths", "shape %s, where [%zu] is expected: one integer an item of the batch",
+        return error_set_at(err, ERROR_INVALID, list->pointer, "shape %s, where [%zu] is expected: one integer an item of the batch",
                             shape_text(list->rank, list->shape, shape, sizeof shape), plan->B);
     }
     return true;
@@ -197,7 +197,7 @@ static bool resolve_mask(const struct plan *plan, struct error *err)
     if (plan_mask_view(plan, NULL, &unused))
         return true;
     char given[SHAPE_TEXT_BYTES_MAX], wanted[SHAPE_TEXT_BYTES_MAX];
-    return error_set_at(err, ERROR_INVALID, "/mask", "shape %s does not broadcast to the weights' shape %s",
+    return error_set_at(err, ERROR_INVALID, mask->pointer, "shape %s does not broadcast to the weights' shape %s",
                         shape_text(mask->rank, mask->shape, given, sizeof given), shape_text(rank, shape, wanted, sizeof wanted));
 }
 

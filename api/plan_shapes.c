@@ -128,7 +128,7 @@ static bool tensors_past(struct plan *plan, const struct axes *k, const struct a
     if (past_key->kind == SOURCE_ABSENT && past_value->kind == SOURCE_ABSENT)
         return true;
     if (past_key->kind == SOURCE_ABSENT || past_value->kind == SOURCE_ABSENT)
-        return error_set_at(err, ERROR_INVALID, past_key->kind == SOURCE_ABSENT ? "/past_value" : "/past_key",
+        return error_set_at(err, ERROR_INVALID, past_key->kind == SOURCE_ABSENT ? past_value->pointer : past_key->pointer,
                             "past_key and past_value go together");
     struct axes pk, pv;
     if (!axes_of(past_key, plan->cache_memory, plan->Hkv, &pk, err) || !axes_of(past_value, plan->cache_memory, plan->Hkv, &pv, err))
@@ -176,7 +176,7 @@ bool plan_shapes_of_tensors(struct plan *plan, struct error *err)
     plan->Dv = v.width;
     if (plan->rank4) {
         plan->has_heads = true;
-        if (!check_groups(plan, "/key", err) ||
+        if (!check_groups(plan, key->pointer, err) ||
             !check_head_count("/num_heads", request->has_num_heads, request->num_heads, plan->H, err) ||
             !check_head_count("/num_kv_heads", request->has_num_kv_heads, request->num_kv_heads, plan->Hkv, err))
             return false;
@@ -299,9 +299,10 @@ bool plan_shapes_of_tokens(struct plan *plan, struct error *err)
     if (!weight_out(plan, PROJECTION_OUTPUT, width, &output, err))
         return false;
     const struct source *bias = &request->biases[PROJECTION_OUTPUT];
-    if (bias->kind != SOURCE_ABSENT && request->weights[PROJECTION_OUTPUT].kind == SOURCE_ABSENT)
+    bool projected = request->weights[PROJECTION_OUTPUT].kind != SOURCE_ABSENT;
+    if (bias->kind != SOURCE_ABSENT && !projected)
         return error_set_at(err, ERROR_INVALID, bias->pointer, "a bias without its weight");
-    if (output != 0 && !check_out(plan, PROJECTION_OUTPUT, 1, output, err))
+    if (projected && !check_out(plan, PROJECTION_OUTPUT, 1, output, err))
         return false;
     const size_t shapes[PROJECTIONS][2] = {
         [PROJECTION_KEY] = {size_multiply(plan->Hkv, plan->D), plan->context_C},
