@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Checks that the documents tell the truth, against a running daemon. Prints TAP and, last, "N passed, N failed".
+
+    tests/documents.py [HOST:PORT]      or ATTND_ADDRESS; else ATTND_BIN is started on a free port and stopped at the end
+
+README.md     A ```sh block that is followed by a ```json or ```text block is run as it stands, but for the address
+              localhost:8080, and must print what the second block shows.
+openapi.yaml  Every example of a request is sent as it stands. Where a reply has an example of the same name, that is what
+              must come back; else the reply's status must be 200. Examples are JSON after "value:". GET is sent too.
+--help        Every option is in README.md (needs ATTND_BIN).
+
+In what is expected "…" stands for the rest: of an array as its last element, of an object as a name, of a text anywhere.
+Numbers are equal within 1e-6 of the larger of 1 and their size."""
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+REST = "…"
+TOLERANCE = 1e-6
+TIMEOUT_S = 60
+
+passed = failed = 0
+
+
+def check(name, difference):
+    """Counts a test; `difference` says what is wrong, None: nothing."""
+    global passed, failed
+    if difference is None:
+        passed += 1
+        print(f"ok {passed + failed} - {name}")
+    else:
+        failed += 1
+        print(f"not ok {passed + failed} - {name}")
+        print("\n".join("# " + line for line in difference.splitlines()))
+
+
+def is_number(x):
+    return isinstance(x, (int, float)) and not isinstance(x, bool)
+
+
+def differ_json(want, got, place=""):
+    """Where two JSON values differ, in words; None where they do not."""
+    if is_number(want) and is_number(got):
+        if abs(want - got) <= TOLERANCE * max(1, abs(want)):
+            return None
+    elif isinstance(want, list) and isinstance(got, list):
+        open_end = want[-1:] == [REST]
+        want = want[:-1] if open_end else want
+        if len(got) < len(want) or (len(got) != len(want) and not open_end):
+            return f"{place}: {len(got)} elements, {len(want)} expected"
+        return next((d for i, w in enumerate(want) if (d := differ_json(w, got[i], f"{place}/{i}"))), None)
+    elif isinstance(want, dict) and isinstance(got, dict):
+        names = [name for name in want if name != REST]
+        missing = [name for name in names if name not in got]
+        extra = [name for name in got if name not in want]
+        if missing or (extra and REST not in want):
+            return f"{place}: missing {missing}, unexpected {extra}"
+        return next((d for n in names if (d := differ_json(want[n], got[n], f"{place}/{n}"))), None)
+    elif type(want) is type(got) and want == got:
+        return None
+    return f"{place}: got {json.dumps(got)[:200]}, expected {json.dumps(want)[:200]}"
+
+
+def differ_body(want, body):
+    """The same for a body that should be JSON."""
+    try:
+        return differ_json(want, json.loads(body))
+    except ValueError as error:
+        return f"no JSON: {error}: {body[:400]}"
+
+
+def differ_text(want, got):
+    pattern = ".*".join(re.escape(part) for part in want.strip().split(REST))
+    return None if re.fullmatch(pattern, got.strip(), re.DOTALL) else f"got\n{got}\nexpected\n{want}"
+
+
+# ---- README.md ------------------------------------------------------------------------------------------------------
+
+BLOCK = r"((?:(?!```).*\n)*)```\n"
+PAIR = re.compile(r"^```sh\n" + BLOCK + r"\n*```(json|text)\n" + BLOCK, re.MULTILINE)
+
+
+def check_readme(address):
+    readme = (TOP / "README.md").read_text(encoding="utf-8")
+    for match in PAIR.finditer(readme):
+        command, kind, want = match.groups()
+        line = readme.count("\n", 0, match.start()) + 1
+        run = subprocess.run(["bash", "-euo", "pipefail", "-c", command.replace("localhost:8080", address)],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             timeout=TIMEOUT_S, cwd=TOP, check=False)
+        if run.returncode != 0:
+            difference = f"exit status {run.returncode}: {run.stdout}"
+        else:
+            difference = differ_body(json.loads(want), run.stdout) if kind == "json" else differ_text(want, run.stdout)
+        check(f"README.md:{line}", difference)
+
+
+def check_options(program):
+    readme = (TOP / "README.md").read_text(encoding="utf-8")
+    text = subprocess.run([program, "--help"], stdout=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=True).stdout
+    missing = [option for option in re.findall(r"^  (--[a-z-]+)", text, re.MULTILINE) if f"`{option}" not in readme]
+    check("README.md names every option of --help", f"missing: {missing}" if missing else None)
+
+
+# ---- openapi.yaml ---------------------------------------------------------------------------------------------------
+
+class Operation:
+    def __init__(self, path, method):
+        self.path, self.method = path, method
+        self.requests = {}  # name: JSON value
+        self.replies = {}   # name: (status, JSON value)
+
+
+def read_operations():
+    """The paths' examples, found by indentation: two blanks a level."""
+    text = (TOP / "openapi.yaml").read_text(encoding="utf-8")
+    operations, path, operation, status, name, offset = [], None, None, None, None, 0
+    for line in text.splitlines(keepends=True):
+        body = line.strip()
+        indent = len(line) - len(line.lstrip(" "))
+        key = body.rstrip(":").strip('"')
+        if indent == 0 and body and not body.startswith("#"):
+            path = operation = None
+        elif indent == 2:
+            path = key if key.startswith("/") else None
+            operation = None
+        elif indent == 4 and path is not None and key in ("get", "post"):
+            operation = Operation(path, key)
+            operations.append(operation)
+        elif operation is not None and indent == 6:
+            status = 0 if key == "requestBody" else None
+        elif operation is not None and indent == 8 and re.fullmatch(r"[1-5]\d\d", key):
+            status = int(key)
+        elif operation is not None and status is not None and body.startswith("value:"):
+            value, _ = json.JSONDecoder().raw_decode(text, text.index("{", offset))
+            if status == 0:
+                operation.requests[name] = value
+            else:
+                operation.replies[name] = (status, value)
+        elif body.endswith(":"):
+            name = key
+        offset += len(line)
+    return operations
+
+
+def send(address, operation, request):
+    data = None if request is None else json.dumps(request).encode()
+    headers = {} if data is None else {"Content-Type": "application/json"}
+    call = urllib.request.Request(f"http://{address}{operation.path}", data, headers, method=operation.method.upper())
+    try:
+        with urllib.request.urlopen(call, timeout=TIMEOUT_S) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def check_examples(address):
+    for operation in read_operations():
+        requests = operation.requests if operation.method == "post" else dict.fromkeys(
+            name for name, (status, _) in operation.replies.items() if status == 200)
+        for name, request in requests.items():
+            want_status, want = operation.replies.get(name, (200, {REST: REST}))
+            status, body = send(address, operation, request)
+            difference = f"status {status}: {body}" if status != want_status else differ_body(want, body)
+            check(f"openapi.yaml: {operation.method.upper()} {operation.path}: {name}", difference)
+
+
+# ---- the daemon -----------------------------------------------------------------------------------------------------
+
+def main():
+    program = os.environ.get("ATTND_BIN")
+    address = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("ATTND_ADDRESS")
+    daemon = None
+    if not address and not program:
+        sys.exit("documents.py: give HOST:PORT, ATTND_ADDRESS or ATTND_BIN")
+    if not address:
+        daemon = subprocess.Popen([program, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  text=True)
+        address = daemon.stdout.readline().strip().rpartition("//")[2]
+    try:
+        check_readme(address)
+        check_examples(address)
+        if program:
+            check_options(program)
+    finally:
+        if daemon is not None:
+            daemon.terminate()
+            daemon.wait(timeout=TIMEOUT_S)
+    print(f"1..{passed + failed}")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0 or passed == 0)
+
+
+main()
