@@ -8,6 +8,7 @@
 
 #include "tests/attention_case.h"
 #include "tests/attention_check.h"
+#include "tests/blas_setup.h"
 #include "tests/check.h"
 
 #define SEED_COUNT 24
@@ -294,5 +295,5 @@ int main(void)
         cmocka_unit_test(poisoned_mask_under_another_ban),
         cmocka_unit_test(fully_banned_rows_are_zero),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, blas_setup, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "tests/attention_case.h"
 #include "tests/attention_check.h"
+#include "tests/blas_setup.h"
 #include "tests/check.h"
 #include "tests/worker_pool.h"
 
@@ -105,5 +106,5 @@ int main(void)
         cmocka_unit_test(no_keys_ban_every_row),
         cmocka_unit_test(no_channels_weigh_alike),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, blas_setup, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "tests/attention_case.h"
 #include "tests/attention_check.h"
+#include "tests/blas_setup.h"
 #include "tests/check.h"
 
 #define TOLERANCE 2e-6
@@ -271,5 +272,5 @@ int main(void)
         cmocka_unit_test(no_scale_hides_nothing),
         cmocka_unit_test(huge_values),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, blas_setup, NULL);
 }

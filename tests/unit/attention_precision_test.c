@@ -5,6 +5,7 @@
 
 #include "tests/attention_case.h"
 #include "tests/attention_check.h"
+#include "tests/blas_setup.h"
 #include "tests/check.h"
 #include "tests/setting.h"
 
@@ -105,5 +106,5 @@ int main(void)
         cmocka_unit_test(promise_holds_for_all_head_sizes),
         cmocka_unit_test(promise_holds_with_softcap_and_sinks),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, blas_setup, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "tests/attention_case.h"
 #include "tests/attention_check.h"
+#include "tests/blas_setup.h"
 #include "tests/check.h"
 #include "tests/worker_pool.h"
 
@@ -309,5 +310,5 @@ int main(void)
         cmocka_unit_test(executors_are_bit_equal),
         cmocka_unit_test(order_of_keys_does_not_matter),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, blas_setup, NULL);
 }

@@ -5,6 +5,7 @@
 #include "core/size.h"
 #include "tests/attention_case.h"
 #include "tests/attention_check.h"
+#include "tests/blas_setup.h"
 #include "tests/check.h"
 #include "tests/setting.h"
 #include "tests/worker_pool.h"
@@ -72,5 +73,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compositions),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, blas_setup, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "tests/attention_case.h"
 #include "tests/attention_check.h"
+#include "tests/blas_setup.h"
 #include "tests/check.h"
 #include "tests/worker_pool.h"
 
@@ -264,5 +265,5 @@ int main(void)
         cmocka_unit_test(cost_saturates),
         cmocka_unit_test(cost_is_per_worker_at_most),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, blas_setup, NULL);
 }

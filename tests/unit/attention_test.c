@@ -7,6 +7,7 @@
 #include "core/size.h"
 #include "tests/attention_case.h"
 #include "tests/attention_check.h"
+#include "tests/blas_setup.h"
 #include "tests/check.h"
 #include "tests/setting.h"
 
@@ -230,5 +231,5 @@ int main(void)
         cmocka_unit_test(repeated_channels),
         cmocka_unit_test(far_positions),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, blas_setup, NULL);
 }

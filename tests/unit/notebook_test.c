@@ -6,6 +6,7 @@
 #include "core/projection.h"
 #include "core/random.h"
 #include "tests/attention_case.h"
+#include "tests/blas_setup.h"
 #include "tests/check.h"
 #include "tests/conformance_file.h"
 #include "tests/view.h"
@@ -122,5 +123,5 @@ int main(void)
         cmocka_unit_test(running_averages_in_both_precisions),
         cmocka_unit_test(head_in_both_precisions),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, blas_setup, NULL);
 }
