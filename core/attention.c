@@ -5,17 +5,24 @@
 
 #include "core/attention_plan.h"
 
-/* BLAS takes rows that are contiguous, do not overlap and lie an int apart. */
-static bool blas_takes(const struct tensor *t)
+/* A block's weights can be copied row by row to where they belong. */
+static bool takes_rows(const struct tensor *t)
 {
-    size_t width = size_max(t->shape[3], 1);
-    bool contiguous = t->stride[3] == 1 || t->shape[3] <= 1;
-    return contiguous && t->stride[2] >= (ptrdiff_t)width && t->stride[2] <= INT_MAX;
+    return t->data != NULL && (t->stride[3] == 1 || t->shape[3] <= 1) && t->stride[2] >= (ptrdiff_t)t->shape[3];
 }
 
-static bool input_direct(const struct tensor *t)
+/* Panels as the kernels want them; where they don't mind, one as wide as the operand, up to a tile. */
+static void plan_panels(struct attention_plan *plan)
 {
-    return blas_takes(t) || (t->shape[2] == 1 && (t->stride[3] == 1 || t->shape[3] <= 1));
+    const struct kernels *kernels = plan->kernels;
+    bool narrow = plan->work == DTYPE_F32;
+    size_t columns = narrow ? kernels->panel_columns_f32 : kernels->panel_columns_f64;
+    size_t rows = narrow ? kernels->rows_f32 : kernels->rows_f64;
+    plan->rows_at_once = rows != 0 ? rows : QUERY_TILE;
+    plan->key_panel = columns != 0 ? columns : size_max(size_min(plan->Tk, KEY_TILE), 1);
+    plan->value_panel = columns != 0 ? columns : size_max(plan->Dv, 1);
+    plan->key_panel_count = plan->Tk / plan->key_panel + (plan->Tk % plan->key_panel != 0);
+    plan->value_panel_count = plan->Dv / plan->value_panel + (plan->Dv % plan->value_panel != 0);
 }
 
 static void plan_init(struct attention_plan *plan, const struct attention_problem *problem, struct attention_results *results,
@@ -24,7 +31,7 @@ static void plan_init(struct attention_plan *plan, const struct attention_proble
     *plan = (struct attention_plan){
         .problem = problem,
         .results = results,
-        .kernels = kernels_best(),
+        .kernels = kernels_in_use(),
         .executor = executor,
         .B = problem->query.shape[0],
         .H = problem->query.shape[1],
@@ -37,14 +44,13 @@ static void plan_init(struct attention_plan *plan, const struct attention_proble
     size_t products = size_multiply(size_multiply(plan->Tq, plan->Tk), size_add(plan->D, plan->Dv));
     bool wide = problem->query.dtype == DTYPE_F32 && products <= WIDE_PRODUCTS_MAX;
     plan->work = wide ? DTYPE_F64 : problem->query.dtype;
-    plan->query_direct = !wide && input_direct(&problem->query);
-    plan->key_direct = !wide && input_direct(&problem->key);
-    plan->value_direct = !wide && input_direct(&problem->value);
     plan->block_count = plan->Tq / QUERY_TILE + (plan->Tq % QUERY_TILE != 0);
     plan->head_tasks = results->mean_weights.data == NULL ? plan->H : 1;
     plan->weights_wanted = results->weights.data != NULL || results->mean_weights.data != NULL;
-    plan->weights_in_place = !wide && results->weights.data != NULL && blas_takes(&results->weights);
-    plan->output_in_place = !wide && results->output.data != NULL && blas_takes(&results->output);
+    plan->weights_in_place = !wide && takes_rows(&results->weights);
+    plan->stages_wanted = plan->weights_wanted || results->scores.data != NULL || results->capped_scores.data != NULL ||
+                          results->masked_scores.data != NULL;
+    plan_panels(plan);
 }
 
 static void plan_check(const struct attention_plan *plan)
@@ -63,24 +69,36 @@ static void plan_check(const struct attention_plan *plan)
 }
 
 /* The sizes in bytes of one worker's scratch, in the order of struct attention_scratch; 0 where not needed. */
-#define SCRATCH_PARTS 7
+#define SCRATCH_PARTS 5
 
 static void scratch_sizes(const struct attention_plan *plan, size_t sizes[SCRATCH_PARTS])
 {
     size_t real = dtype_bytes(plan->work);
     size_t rows = size_min(plan->Tq, QUERY_TILE);
-    size_t keys = size_min(plan->Tk, KEY_TILE);
-    bool stages = plan->results->scores.data != NULL || plan->results->capped_scores.data != NULL;
+    size_t chunks = plan->D / KEY_TILE + (plan->D % KEY_TILE != 0);
+    size_t query_rows = chunks == 0 ? 0 : size_add(size_multiply(chunks - 1, QUERY_TILE), rows);
+    size_t sums_columns = size_multiply(plan->value_panel_count, plan->value_panel);
     bool row_scratch = plan->weights_wanted && !plan->weights_in_place;
-    bool sums = plan->results->output.data != NULL && !plan->output_in_place;
-    size_t tiles = plan->Tk / KEY_TILE + 1;
-    sizes[0] = !plan->weights_wanted || stages ? real * rows * keys : 0;
-    sizes[1] = row_scratch ? size_multiply(real * rows, plan->Tk) : 0;
-    sizes[2] = sums ? size_multiply(real * rows, plan->Dv) : 0;
-    sizes[3] = plan->query_direct ? 0 : size_multiply(real * rows, plan->D);
-    sizes[4] = plan->key_direct ? 0 : size_multiply(real * keys, plan->D);
-    sizes[5] = plan->results->output.data == NULL ? 0 : real * keys * size_min(plan->Dv, VALUE_TILE);
-    sizes[6] = plan->weights_wanted ? size_multiply(real * QUERY_TILE, tiles) : 0;
+    sizes[0] = size_multiply(real * KERNEL_ROW_STRIDE, query_rows);
+    sizes[1] = real * KERNEL_ROW_STRIDE * size_min(rows, plan->rows_at_once);
+    sizes[2] = plan->results->output.data == NULL ? 0 : size_multiply(real * rows, sums_columns);
+    sizes[3] = row_scratch ? size_multiply(real * rows, plan->Tk) : 0;
+    sizes[4] = plan->weights_wanted ? size_multiply(real * QUERY_TILE, plan->Tk / KEY_TILE + 1) : 0;
+}
+
+/* The sizes in bytes of the panels of keys and of values, and of the marks of odd values; 0 where not needed. */
+#define PANEL_PARTS 3
+
+static void panel_sizes(const struct attention_plan *plan, size_t sizes[PANEL_PARTS])
+{
+    size_t real = dtype_bytes(plan->work);
+    size_t heads = size_multiply(plan->B, plan->Hkv);
+    size_t keys = size_multiply(plan->key_panel_count, plan->key_panel);
+    size_t columns = size_multiply(plan->value_panel_count, plan->value_panel);
+    bool values = plan->results->output.data != NULL && plan->Dv > 0;
+    sizes[0] = size_multiply(size_multiply(heads, real), size_multiply(keys, plan->D));
+    sizes[1] = values ? size_multiply(size_multiply(heads, real), size_multiply(plan->Tk, columns)) : 0;
+    sizes[2] = values ? size_multiply(heads, plan->Tk) : 0;
 }
 
 size_t attention_scratch_cost(const struct attention_problem *problem, const struct attention_results *results,
@@ -89,32 +107,46 @@ size_t attention_scratch_cost(const struct attention_problem *problem, const str
     struct attention_results asked = *results;
     struct attention_plan plan;
     plan_init(&plan, problem, &asked, executor);
-    size_t sizes[SCRATCH_PARTS];
+    size_t sizes[SCRATCH_PARTS], panels[PANEL_PARTS];
+    size_t workers = executor_worker_count(executor);
     scratch_sizes(&plan, sizes);
+    panel_sizes(&plan, panels);
     size_t cost = 0;
     for (size_t part = 0; part < SCRATCH_PARTS; part++)
-        cost = size_add(cost, arena_cost(sizes[part]));
-    size_t workers = executor_worker_count(executor);
-    return size_add(size_multiply(cost, workers), arena_cost(workers * sizeof(struct attention_scratch)));
+        cost = size_add(cost, size_multiply(workers, arena_cost(sizes[part])));
+    for (size_t part = 0; part < PANEL_PARTS; part++)
+        cost = size_add(cost, arena_cost(panels[part]));
+    return size_add(cost, arena_cost(workers * sizeof(struct attention_scratch)));
 }
 
-static bool scratch_alloc(struct attention_plan *plan, struct arena *arena, struct error *err)
+/* Takes the parts whose size is not 0. */
+static bool parts_alloc(struct arena *arena, const size_t *sizes, void **const *parts, size_t count, struct error *err)
 {
+    for (size_t part = 0; part < count; part++) {
+        *parts[part] = sizes[part] == 0 ? NULL : arena_alloc(arena, sizes[part], err);
+        if (sizes[part] != 0 && *parts[part] == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool memory_alloc(struct attention_plan *plan, struct arena *arena, struct error *err)
+{
+    size_t sizes[SCRATCH_PARTS], panels[PANEL_PARTS];
     size_t workers = executor_worker_count(plan->executor);
+    void *odd_values = NULL;
+    void **panel_parts[PANEL_PARTS] = {&plan->key_panels, &plan->value_panels, &odd_values};
+    panel_sizes(plan, panels);
     plan->scratch = arena_alloc(arena, workers * sizeof *plan->scratch, err);
-    if (plan->scratch == NULL)
+    if (plan->scratch == NULL || !parts_alloc(arena, panels, panel_parts, PANEL_PARTS, err))
         return false;
-    size_t sizes[SCRATCH_PARTS];
+    plan->odd_values = odd_values;
     scratch_sizes(plan, sizes);
     for (size_t worker = 0; worker < workers; worker++) {
         struct attention_scratch *own = &plan->scratch[worker];
-        void **parts[SCRATCH_PARTS] = {&own->scores,   &own->weight_rows, &own->sums,    &own->query_pack,
-                                       &own->key_pack, &own->value_pack,  &own->tile_max};
-        for (size_t part = 0; part < SCRATCH_PARTS; part++) {
-            *parts[part] = sizes[part] == 0 ? NULL : arena_alloc(arena, sizes[part], err);
-            if (sizes[part] != 0 && *parts[part] == NULL)
-                return false;
-        }
+        void **parts[SCRATCH_PARTS] = {&own->queries, &own->scores, &own->sums, &own->weight_rows, &own->tile_max};
+        if (!parts_alloc(arena, sizes, parts, SCRATCH_PARTS, err))
+            return false;
     }
     return true;
 }
@@ -170,21 +202,57 @@ static void block_deliver(const struct attention_plan *plan, const struct attent
     }
 }
 
-static void block_run(struct attention_plan *plan, size_t b, size_t h, size_t first_query, const struct attention_scratch *scratch)
+/* The functions of the plan's precision. */
+static attention_pack_function *pack_function(const struct attention_plan *plan)
+{
+    if (plan->work == DTYPE_F32)
+        return attention_pack_f32;
+    return plan->problem->query.dtype == DTYPE_F64 ? attention_pack_f64 : attention_pack_wide;
+}
+
+static attention_block_function *block_function(const struct attention_plan *plan)
+{
+    if (plan->work == DTYPE_F32)
+        return attention_block_f32;
+    return plan->problem->query.dtype == DTYPE_F64 ? attention_block_f64 : attention_block_wide;
+}
+
+static bool task_stopped(struct attention_plan *plan)
+{
+    if (executor_stopped(plan->executor))
+        atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
+    return atomic_load_explicit(&plan->stopped, memory_order_relaxed);
+}
+
+/* Packs a tile of keys and values that some query may see, or whose scores are asked for all the same. */
+static void task_pack(void *argument, size_t task, size_t worker)
+{
+    struct attention_plan *plan = argument;
+    size_t tiles = plan->Tk / KEY_TILE + (plan->Tk % KEY_TILE != 0);
+    size_t first = task % tiles * KEY_TILE;
+    size_t head = task / tiles;
+    size_t b = head / plan->Hkv, begin, end, unused;
+    bool all = plan->results->scores.data != NULL || plan->results->capped_scores.data != NULL;
+    (void)worker;
+    attention_visible(plan, b, 0, &begin, &unused);
+    attention_visible(plan, b, plan->Tq - 1, &unused, &end);
+    if (task_stopped(plan) || (!all && (first >= end || first + KEY_TILE <= begin)))
+        return;
+    pack_function(plan)(plan, b, head % plan->Hkv, first);
+}
+
+static void block_run(struct attention_plan *plan, size_t b, size_t h, size_t first_query,
+                      const struct attention_scratch *scratch)
 {
     struct attention_block block = {.b = b, .h = h, .g = h / (plan->H / plan->Hkv), .first_query = first_query};
+    size_t begin, unused;
     block.rows = size_min(QUERY_TILE, plan->Tq - first_query);
-    size_t unused;
-    attention_visible(plan, b, first_query, &block.key_begin, &unused);
+    attention_visible(plan, b, first_query, &begin, &unused);
     attention_visible(plan, b, first_query + block.rows - 1, &unused, &block.key_end);
-    block.key_begin = size_min(block.key_begin, block.key_end);
-
-    attention_block_function *compute = attention_block_f32;
-    if (plan->work == DTYPE_F64)
-        compute = plan->problem->query.dtype == DTYPE_F64 ? attention_block_f64 : attention_block_wide;
+    block.key_begin = size_min(begin / plan->key_panel * plan->key_panel, block.key_end);
     void *weights = NULL;
     size_t stride = 0;
-    compute(plan, scratch, &block, &weights, &stride);
+    block_function(plan)(plan, scratch, &block, &weights, &stride);
     if (weights != NULL)
         block_deliver(plan, &block, weights, stride);
 }
@@ -197,8 +265,7 @@ static void task_run(void *argument, size_t task, size_t worker)
     size_t head = task / plan->block_count % plan->head_tasks;
     size_t b = task / plan->block_count / plan->head_tasks;
     size_t heads = plan->H / plan->head_tasks;
-    if (executor_stopped(plan->executor))
-        atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
+    (void)task_stopped(plan);
     if (plan->results->mean_weights.data != NULL)
         mean_start(&plan->results->mean_weights, b, block * QUERY_TILE, size_min((block + 1) * QUERY_TILE, plan->Tq));
     for (size_t h = head * heads; h < (head + 1) * heads; h++) {
@@ -217,8 +284,10 @@ bool attention_compute(const struct attention_problem *problem, struct attention
     if (plan.B == 0 || plan.head_tasks == 0 || plan.Tq == 0)
         return true;
     plan_check(&plan);
-    if (!scratch_alloc(&plan, arena, err))
+    if (!memory_alloc(&plan, arena, err))
         return false;
+    size_t tiles = plan.Tk / KEY_TILE + (plan.Tk % KEY_TILE != 0);
+    executor_run(executor, plan.B * plan.Hkv * tiles, task_pack, &plan);
     executor_run(executor, plan.B * plan.head_tasks * plan.block_count, task_run, &plan);
     if (atomic_load(&plan.stopped))
         return error_set(err, ERROR_DEADLINE, "the work was stopped before it was done");

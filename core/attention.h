@@ -13,9 +13,8 @@
  * makes its own row NaN, no other. Rows whose float32 scores overflow are computed again in double.
  *
  * Shapes   query (B,H,Tq,D)  key (B,Hkv,Tk,D)  value (B,Hkv,Tk,Dv), any strides; all float32 or all float64
- * Memory   borrows everything; scratch comes from the arena and does not grow with Tq. It grows with Tk only where weights
- *          are wanted: by 128 rows a worker for mean_weights without weights, or weights with a strided last axis; else
- *          by two bytes a key.
+ * Memory   borrows everything; scratch comes from the arena: one packed copy of keys and values, and for each worker what does
+ *          not grow with Tq. A worker's part grows with Tk only where weights are asked for.
  * Fails    no_memory, deadline; the results are then undefined.
  * Threads  reentrant. Tiles have fixed sizes: the bits of an item don't depend on B, on the executor, or on which results
  *          are asked for. */

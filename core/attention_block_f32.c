@@ -2,8 +2,6 @@
 
 #define ELEMENT float
 #define REAL float
-#define GEMM cblas_sgemm
-#define TANH tanhf
 #define KERNEL(x) x##_f32
 #define NAME(x) x##_f32
 

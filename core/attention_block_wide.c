@@ -2,8 +2,6 @@
 
 #define ELEMENT float
 #define REAL double
-#define GEMM cblas_dgemm
-#define TANH tanh
 #define KERNEL(x) x##_f64
 #define NAME(x) x##_wide
 

@@ -13,23 +13,19 @@
 #include "core/kernels.h"
 #include "core/size.h"
 
-#define QUERY_TILE 128
-#define KEY_TILE 512
-#define VALUE_TILE 256 /* columns of value in one product */
+#define QUERY_TILE 120            /* a multiple of every kernel's rows */
+#define KEY_TILE KERNEL_DEPTH_MAX /* 512: a tile of scores is the left operand of the product with the values */
 
 /* Small float32 items (Tq*Tk*(D+Dv) up to this, as 64 x 64 x (64+64)) are computed in double and rounded once: the digits that
  * a person compares by eye are then the nearest ones, at no cost that could be noticed beside the request itself. */
 #define WIDE_PRODUCTS_MAX ((size_t)64 * 64 * 128)
 
-/* One worker's memory. Where a view cannot be given to BLAS as it is (last axis not contiguous, rows overlapping or too far
- * apart), its tile is packed first. NULL where the plan has no use for it. */
+/* One worker's memory, in numbers of plan->work. NULL where the plan has no use for it. */
 struct attention_scratch {
-    void *scores;      /* [QUERY_TILE, KEY_TILE] */
+    void *queries; /* [depth chunks, QUERY_TILE, KERNEL_ROW_STRIDE]: the block's queries, KERNEL_DEPTH_MAX dimensions a chunk */
+    void *scores;  /* [rows_at_once, KERNEL_ROW_STRIDE]: a tile's scores, then its weights */
+    void *sums;    /* [QUERY_TILE, value panels * value_panel]: the block's output, not yet divided */
     void *weight_rows; /* [QUERY_TILE, Tk]: the block's weights, where the result cannot hold them */
-    void *sums;        /* [QUERY_TILE, Dv]: the block's output, where the result cannot hold it */
-    void *query_pack;  /* [QUERY_TILE, D] */
-    void *key_pack;    /* [KEY_TILE, D] */
-    void *value_pack;  /* [KEY_TILE, VALUE_TILE] */
     void *tile_max;    /* [key tiles, QUERY_TILE]: the maximum that each tile's weights were taken against */
 };
 
@@ -44,10 +40,17 @@ struct attention_plan {
     enum dtype work;       /* what is computed in: float64 for float32 items of at most WIDE_PRODUCTS_MAX products */
     size_t block_count;    /* query tiles of one head */
     size_t head_tasks;     /* tasks that the heads of one item are cut into: H, or 1 where heads are summed up */
+    bool stages_wanted;    /* some result has a number for each query and key */
     bool weights_wanted;   /* weights or their mean */
-    bool weights_in_place; /* results->weights holds the scores of a block while it is computed */
-    bool output_in_place;  /* the same for results->output */
-    bool query_direct, key_direct, value_direct; /* BLAS takes the view as it is */
+    bool weights_in_place; /* results->weights takes a block's weights as they are computed */
+
+    /* Keys and values of each item's key heads, packed once for all queries (kernels.h's panels): keys as [D] rows of key_panel
+     * keys, values as [Tk] rows of value_panel columns. A value row that is not finite is packed as 0 and marked. */
+    size_t rows_at_once, key_panel, value_panel, key_panel_count, value_panel_count;
+    void *key_panels;          /* [B,Hkv,key_panel_count,D,key_panel] */
+    void *value_panels;        /* [B,Hkv,value_panel_count,Tk,value_panel]; NULL: output not asked for */
+    unsigned char *odd_values; /* [B,Hkv,Tk] */
+    atomic_bool has_odd_values;
 
     atomic_size_t banned_row_count;
     atomic_bool stopped; /* the executor was asked and said so */
@@ -55,9 +58,9 @@ struct attention_plan {
 
 /* One head's block of queries. */
 struct attention_block {
-    size_t b, h, g;             /* item, query head, key head */
-    size_t first_query, rows;   /* rows <= QUERY_TILE */
-    size_t key_begin, key_end;  /* the keys that some row of the block may see by position */
+    size_t b, h, g;            /* item, query head, key head */
+    size_t first_query, rows;  /* rows <= QUERY_TILE */
+    size_t key_begin, key_end; /* the keys that some row of the block may see by position */
 };
 
 /* attention_bans.c: what a query may see. */
@@ -81,6 +84,10 @@ double attention_capped(const struct attention_plan *plan, double score);
 
 /* True where key j is banned for query i by position or by mask. */
 bool attention_banned(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j);
+
+/* attention_pack_*: one tile of keys and values of key head g of item b into the plan's panels. */
+typedef void attention_pack_function(struct attention_plan *plan, size_t b, size_t g, size_t first);
+attention_pack_function attention_pack_f32, attention_pack_f64, attention_pack_wide;
 
 /* attention_block_f32.c, _f64.c and _wide.c (float32 computed in double): a block, written once in attention_block.inc.h.
  * Leaves the block's weights in *ret_weights, rows of plan->work *ret_stride elements apart, where plan->weights_wanted. */

@@ -1,25 +1,77 @@
-/* kernels.h: the inner loops over one row of scores, compiled for several processors from one source (kernels/rows.c).
+/* kernels.h: the inner loops of attention, compiled for several processors from one source (kernels/), chosen at run time.
  *
- * Every target sums in the same order (ROW_LANES partial sums); targets differ only in fused multiply-adds. So results are
- * the same bits on one machine, and the same to rounding on all.
- * Kernels check nothing: rows are finite or -infinity, counts may be 0. Threads: reentrant. */
+ * Products   c (+)= alpha * a.b with the right operand packed into panels. On avx2 and avx512 each element is one chain of fused
+ *            multiply-adds over the depth, so its bits don't depend on which rows and columns are computed along with it.
+ *            generic hands the product to OpenBLAS, which has kernels for every processor.
+ * Rows       operate in place on one row of scores; sums run over ROW_LANES partial sums in a fixed order.
+ * Kernels check nothing. Threads: reentrant, but for kernels_choose. */
 #ifndef ATTND_CORE_KERNELS_H
 #define ATTND_CORE_KERNELS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#define KERNEL_DEPTH_MAX 512 /* of one product, and columns of a tile of scores */
+#define KERNEL_ROW_STRIDE                                                                                                      \
+    (KERNEL_DEPTH_MAX + 16) /* of left operands: a constant, and no power of two, to spare the cache's sets */
+
+/* A product. The right operand lies in panels of `panel_columns` columns: panel p holds columns p*panel_columns and on, as
+ * `depth` rows of panel_columns contiguous numbers, missing columns as 0. Whole panels of c are written. */
+struct kernel_product_f32 {
+    size_t rows, columns, depth; /* depth <= KERNEL_DEPTH_MAX */
+    const float *a;              /* [rows], KERNEL_ROW_STRIDE apart */
+    const float *panels;
+    size_t panel_columns, panel_stride; /* stride: from panel to panel, in elements */
+    float alpha;
+    bool add;
+    float *c; /* [rows], c_stride apart */
+    size_t c_stride;
+};
+
+struct kernel_product_f64 {
+    size_t rows, columns, depth;
+    const double *a;
+    const double *panels;
+    size_t panel_columns, panel_stride;
+    double alpha;
+    bool add;
+    double *c;
+    size_t c_stride;
+};
+
 struct kernels {
     const char *name; /* "avx512", "avx2", "generic" */
 
-    /* row[j] = exp(row[j] - max), with error <= 2 ulp for float32; returns the sum of the new row. `max` is finite and no
-     * element is above it. */
+    /* Columns of a panel, a divisor of KERNEL_DEPTH_MAX; 0: one panel as wide as the operand. Rows that one product does best
+     * with; 0: as many as there are. */
+    size_t panel_columns_f32, panel_columns_f64;
+    size_t rows_f32, rows_f64;
+    void (*product_f32)(const struct kernel_product_f32 *product);
+    void (*product_f64)(const struct kernel_product_f64 *product);
+
+    /* row[j] = exp(row[j] - max), with error <= 2 ulp for float32; returns the sum of the new row. `max` is finite, elements
+     * are at most max, or -infinity. */
     float (*exp_row_f32)(float *row, size_t count, float max);
     double (*exp_row_f64)(double *row, size_t count, double max);
 
     /* The row's largest element (-infinity for an empty row) in *ret_max; true where all elements are finite. */
     bool (*max_row_f32)(const float *row, size_t count, float *ret_max);
     bool (*max_row_f64)(const double *row, size_t count, double *ret_max);
+
+    /* row[j] = cap * tanh(row[j] / cap); what is not finite becomes NaN. */
+    void (*softcap_row_f32)(float *row, size_t count, float cap);
+    void (*softcap_row_f64)(double *row, size_t count, double cap);
+
+    /* row[j] -= slope * |distance - j| */
+    void (*alibi_row_f32)(float *row, size_t count, double distance, double slope);
+    void (*alibi_row_f64)(double *row, size_t count, double distance, double slope);
+
+    /* Keeps row[j] where keep[j], else -infinity; row[j] += add[j], and -infinity where add[j] is. Return false where an element
+     * that is kept is not finite. */
+    bool (*keep_row_f32)(float *row, size_t count, const unsigned char *keep);
+    bool (*keep_row_f64)(double *row, size_t count, const unsigned char *keep);
+    bool (*add_row_f32)(float *row, size_t count, const float *add);
+    bool (*add_row_f64)(double *row, size_t count, const double *add);
 
     /* row[j] *= factor */
     void (*scale_row_f32)(float *row, size_t count, float factor);
@@ -30,7 +82,14 @@ struct kernels {
     bool (*finite_row_f64)(const double *row, size_t count);
 };
 
-/* The fastest table that this processor runs. Static. */
-const struct kernels *kernels_best(void);
+/* The table in use: the fastest that this processor runs, unless another was chosen. Static. */
+const struct kernels *kernels_in_use(void);
+
+/* Uses the table of that name from now on; false where this processor or this build has none. Call before any computation,
+ * from one thread. */
+bool kernels_choose(const char *name) __attribute__((warn_unused_result));
+
+/* The i-th table that this processor runs, fastest first; NULL past the last. */
+const struct kernels *kernels_at(size_t i);
 
 #endif

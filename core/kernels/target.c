@@ -1,4 +1,4 @@
-/* rows.c: the kernels of kernels.h in GCC's vector types. Built once per KERNEL_TARGET with that target's flags, and with
+/* target.c: the kernels of kernels.h in GCC's vector types. Built once per KERNEL_TARGET with that target's flags, and with
  * contraction to fused multiply-adds, without errno and traps: safe here, since nothing reads errno or the exception flags and
  * no step relies on a product being rounded on its own. */
 #include "core/kernels.h"
@@ -142,17 +142,62 @@ static bool max_row_f64(const double *row, size_t count, double *ret_max)
     return odd == 0;
 }
 
-static void scale_row_f32(float *row, size_t count, float factor)
+/* tanh of |x|: an odd polynomial up to 0.625 (interpolated at Chebyshev's nodes, relative error 2e-8), (1 - e)/(1 + e) with
+ * e = exp(-2|x|) beyond. */
+static inline lanes_f32 tanh_lanes(lanes_f32 x)
 {
-    for (size_t j = 0; j < count; j++)
-        row[j] *= factor;
+    lanes_i32 sign = (lanes_i32)x & INT32_MIN;
+    lanes_f32 size = (lanes_f32)((lanes_i32)x & INT32_MAX);
+    lanes_f32 square = x * x;
+    lanes_f32 p = square * -0.006096714165908197F + 0.020997178999074752F;
+    p = p * square - 0.05385090957851358F;
+    p = p * square + 0.13332769736976327F;
+    p = p * square - 0.33333328944134255F;
+    lanes_f32 small = size + size * (square * p);
+    lanes_f32 e = exp_lanes(size * -2.0F);
+    lanes_f32 large = (1.0F - e) / (1.0F + e);
+    lanes_i32 magnitude = (lanes_i32)select_f32(size < 0.625F, small, large);
+    return (lanes_f32)(magnitude | sign);
 }
 
-static void scale_row_f64(double *row, size_t count, double factor)
+static inline lanes_f32 softcap_lanes(lanes_f32 x, float cap)
+{
+    return cap * tanh_lanes(x / cap) + (x - x); /* x - x: 0, or NaN where x is not finite */
+}
+
+static void softcap_row_f32(float *row, size_t count, float cap)
+{
+    size_t j = 0;
+    for (; j + ROW_LANES <= count; j += ROW_LANES) {
+        lanes_f32 y = softcap_lanes(load_f32(row + j), cap);
+        store_f32(row + j, &y);
+    }
+    if (j < count) {
+        float rest[ROW_LANES] = {0};
+        memcpy(rest, row + j, (count - j) * sizeof *row);
+        lanes_f32 y = softcap_lanes(load_f32(rest), cap);
+        store_f32(rest, &y);
+        memcpy(row + j, rest, (count - j) * sizeof *row);
+    }
+}
+
+static void softcap_row_f64(double *row, size_t count, double cap)
 {
     for (size_t j = 0; j < count; j++)
-        row[j] *= factor;
+        row[j] = cap * tanh(row[j] / cap) + (row[j] - row[j]);
 }
+
+#define REAL float
+#define NAME(x) x##_f32
+#include "core/kernels/bias.inc.h"
+#undef REAL
+#undef NAME
+
+#define REAL double
+#define NAME(x) x##_f64
+#include "core/kernels/bias.inc.h"
+#undef REAL
+#undef NAME
 
 static bool finite_row_f32(const float *row, size_t count)
 {
@@ -176,6 +221,45 @@ static bool finite_row_f64(const double *row, size_t count)
     return odd == 0;
 }
 
+#if defined __AVX512F__ || defined __AVX2__
+
+#ifdef __AVX512F__
+#define VECTOR_BYTES 64
+#define ROWS 12 /* 24 sums, 2 vectors of the panel, 1 of the row: of 32 registers */
+#else
+#define VECTOR_BYTES 32
+#define ROWS 6 /* 12 sums, 2 vectors of the panel, 1 of the row: of 16 registers */
+#endif
+
+#define REAL float
+#define LANES (VECTOR_BYTES / sizeof(float))
+#define NAME(x) x##_f32
+#include "core/kernels/product.inc.h"
+#undef REAL
+#undef LANES
+#undef NAME
+
+#define REAL double
+#define LANES (VECTOR_BYTES / sizeof(double))
+#define NAME(x) x##_f64
+#include "core/kernels/product.inc.h"
+#undef REAL
+#undef LANES
+#undef NAME
+
+#define PRODUCT(precision) product_##precision
+#define PANEL_COLUMNS(type) (2 * VECTOR_BYTES / sizeof(type))
+
+#else
+
+#include "core/product_blas.h"
+
+#define PRODUCT(precision) product_blas_##precision
+#define ROWS 0
+#define PANEL_COLUMNS(type) 0
+
+#endif
+
 #define TARGET_NAME_(target) #target
 #define TARGET_NAME(target) TARGET_NAME_(target)
 #define TARGET_TABLE_(target) kernels_##target
@@ -184,10 +268,24 @@ static bool finite_row_f64(const double *row, size_t count)
 extern const struct kernels TARGET_TABLE(KERNEL_TARGET);
 const struct kernels TARGET_TABLE(KERNEL_TARGET) = {
     .name = TARGET_NAME(KERNEL_TARGET),
+    .panel_columns_f32 = PANEL_COLUMNS(float),
+    .panel_columns_f64 = PANEL_COLUMNS(double),
+    .rows_f32 = ROWS,
+    .rows_f64 = ROWS,
+    .product_f32 = PRODUCT(f32),
+    .product_f64 = PRODUCT(f64),
     .exp_row_f32 = exp_row_f32,
     .exp_row_f64 = exp_row_f64,
     .max_row_f32 = max_row_f32,
     .max_row_f64 = max_row_f64,
+    .softcap_row_f32 = softcap_row_f32,
+    .softcap_row_f64 = softcap_row_f64,
+    .alibi_row_f32 = alibi_row_f32,
+    .alibi_row_f64 = alibi_row_f64,
+    .keep_row_f32 = keep_row_f32,
+    .keep_row_f64 = keep_row_f64,
+    .add_row_f32 = add_row_f32,
+    .add_row_f64 = add_row_f64,
     .scale_row_f32 = scale_row_f32,
     .scale_row_f64 = scale_row_f64,
     .finite_row_f32 = finite_row_f32,

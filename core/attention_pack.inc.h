@@ -1,0 +1,56 @@
+/* attention_pack.inc.h: keys and values into the panels that the products read. Included once a precision by
+ * attention_block.inc.h. */
+
+/* Keys [first, first + count) as columns: panel [D][width], missing keys as 0. */
+static void NAME(pack_key_panel)(const struct attention_plan *plan, size_t b, size_t g, size_t first, size_t count, REAL *panel)
+{
+    const struct tensor *key = &plan->problem->key;
+    size_t width = plan->key_panel;
+    for (size_t j = 0; j < count; j++) {
+        const ELEMENT *row = tensor_row(key, b, g, first + j);
+        for (size_t d = 0; d < plan->D; d++)
+            panel[d * width + j] = (REAL)row[(ptrdiff_t)d * key->stride[3]];
+    }
+    for (size_t d = 0; d < plan->D; d++)
+        for (size_t j = count; j < width; j++)
+            panel[d * width + j] = 0;
+}
+
+/* One value's row into its panels; false, and zeros, where a number of it is not finite. */
+static bool NAME(pack_value)(const struct attention_plan *plan, size_t b, size_t g, size_t j, REAL *panels)
+{
+    const struct tensor *value = &plan->problem->value;
+    const ELEMENT *row = tensor_row(value, b, g, j);
+    size_t width = plan->value_panel;
+    REAL odd = 0; /* 0 while all is finite, NaN after */
+    for (size_t panel = 0; panel < plan->value_panel_count; panel++) {
+        REAL *to = panels + (panel * plan->Tk + j) * width;
+        size_t columns = size_min(width, plan->Dv - panel * width);
+        for (size_t d = 0; d < columns; d++) {
+            to[d] = (REAL)row[(ptrdiff_t)(panel * width + d) * value->stride[3]];
+            odd += to[d] - to[d];
+        }
+        memset(to + columns, 0, (width - columns) * sizeof *to);
+    }
+    for (size_t panel = 0; panel < plan->value_panel_count && odd != 0; panel++)
+        memset(panels + (panel * plan->Tk + j) * width, 0, width * sizeof(REAL));
+    return odd == 0;
+}
+
+void NAME(attention_pack)(struct attention_plan *plan, size_t b, size_t g, size_t first)
+{
+    size_t head = b * plan->Hkv + g;
+    size_t end = size_min(first + KEY_TILE, plan->Tk);
+    REAL *key_panels = (REAL *)plan->key_panels + head * plan->key_panel_count * plan->D * plan->key_panel;
+    for (size_t j = first; j < end; j += plan->key_panel)
+        NAME(pack_key_panel)(plan, b, g, j, size_min(plan->key_panel, end - j), key_panels + j * plan->D);
+    if (plan->value_panels == NULL)
+        return;
+    REAL *value_panels = (REAL *)plan->value_panels + head * plan->value_panel_count * plan->Tk * plan->value_panel;
+    for (size_t j = first; j < end; j++) {
+        bool finite = NAME(pack_value)(plan, b, g, j, value_panels);
+        plan->odd_values[head * plan->Tk + j] = !finite;
+        if (!finite)
+            atomic_store_explicit(&plan->has_odd_values, true, memory_order_relaxed);
+    }
+}

@@ -1,0 +1,38 @@
+/* bias.inc.h: loops over one row that the compiler turns into vectors by itself. Included once a precision, with REAL and NAME(x)
+ * defined. */
+
+static void NAME(alibi_row)(REAL *row, size_t count, double distance, double slope)
+{
+    for (size_t j = 0; j < count; j++)
+        row[j] -=
+            (REAL)(slope * fabs(distance - (double)(int32_t)j)); /* a tile's columns fit an int32_t, which converts fast */
+}
+
+static bool NAME(keep_row)(REAL *row, size_t count, const unsigned char *keep)
+{
+    int32_t odd = 0;
+    for (size_t j = 0; j < count; j++) {
+        REAL score = row[j];
+        odd |= (keep[j] != 0) & !(score - score == 0);
+        row[j] = keep[j] != 0 ? score : -(REAL)INFINITY;
+    }
+    return odd == 0;
+}
+
+static bool NAME(add_row)(REAL *row, size_t count, const REAL *add)
+{
+    int32_t odd = 0;
+    for (size_t j = 0; j < count; j++) {
+        REAL score = row[j] + add[j];
+        bool banned = add[j] == -(REAL)INFINITY;
+        odd |= !banned & !(score - score == 0);
+        row[j] = banned ? -(REAL)INFINITY : score;
+    }
+    return odd == 0;
+}
+
+static void NAME(scale_row)(REAL *row, size_t count, REAL factor)
+{
+    for (size_t j = 0; j < count; j++)
+        row[j] *= factor;
+}

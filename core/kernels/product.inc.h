@@ -1,0 +1,72 @@
+/* product.inc.h: rows times panels, the one product of attention's tiles. Included once a precision, with REAL, LANES (numbers a
+ * vector), ROWS (rows of registers: ROWS * 2 sums live in them) and NAME(x) defined. */
+
+typedef REAL NAME(panel_lanes) __attribute__((vector_size(LANES * sizeof(REAL))));
+
+#define PANEL (2 * LANES) /* panel_columns: two vectors */
+
+static inline NAME(panel_lanes) NAME(panel_load)(const REAL *from)
+{
+    NAME(panel_lanes) lanes;
+    memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+}
+
+static inline void NAME(panel_store)(REAL *to, NAME(panel_lanes) lanes)
+{
+    memcpy(to, &lanes, sizeof lanes);
+}
+
+/* `rows` rows of one panel. `rows` is a constant at each call, so that the sums stay in registers. */
+static inline __attribute__((always_inline)) void NAME(rows_panel)(size_t rows, size_t depth, const REAL *a, const REAL *panel,
+                                                                   REAL alpha, bool add, REAL *c, size_t c_stride)
+{
+    NAME(panel_lanes) sums[ROWS][2];
+#pragma GCC unroll 16
+    for (size_t r = 0; r < rows; r++)
+        sums[r][0] = sums[r][1] = (NAME(panel_lanes)){0};
+    for (size_t k = 0; k < depth; k++) {
+        NAME(panel_lanes) left = NAME(panel_load)(panel + k * PANEL), right = NAME(panel_load)(panel + k * PANEL + LANES);
+#pragma GCC unroll 16
+        for (size_t r = 0; r < rows; r++) {
+            REAL x = a[r * KERNEL_ROW_STRIDE + k];
+            sums[r][0] += x * left;
+            sums[r][1] += x * right;
+        }
+    }
+#pragma GCC unroll 16
+    for (size_t r = 0; r < rows; r++) {
+        REAL *to = c + r * c_stride;
+        NAME(panel_lanes) left = alpha * sums[r][0], right = alpha * sums[r][1];
+        NAME(panel_store)(to, add ? NAME(panel_load)(to) + left : left);
+        NAME(panel_store)(to + LANES, add ? NAME(panel_load)(to + LANES) + right : right);
+    }
+}
+
+/* Rows in the largest steps that registers allow. */
+static void NAME(product)(const struct NAME(kernel_product) * p)
+{
+    for (size_t column = 0; column < p->columns; column += PANEL) {
+        const REAL *panel = p->panels + column / PANEL * p->panel_stride;
+        size_t r = 0;
+        while (r < p->rows) {
+            const REAL *a = p->a + r * KERNEL_ROW_STRIDE;
+            REAL *c = p->c + r * p->c_stride + column;
+            size_t left = p->rows - r, step;
+#define STEP(n)                                                                                                                \
+    if (left >= (n)) {                                                                                                         \
+        NAME(rows_panel)((n), p->depth, a, panel, p->alpha, p->add, c, p->c_stride);                                           \
+        step = (n);                                                                                                            \
+    } else
+            STEP(ROWS) STEP(ROWS / 2) STEP(2)
+            {
+                NAME(rows_panel)(1, p->depth, a, panel, p->alpha, p->add, c, p->c_stride);
+                step = 1;
+            }
+#undef STEP
+            r += step;
+        }
+    }
+}
+
+#undef PANEL

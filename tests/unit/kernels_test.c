@@ -1,0 +1,213 @@
+/* Every kernel table that this processor runs, against straight loops in double. */
+#include "tests/check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/kernels.h"
+#include "tests/draw.h"
+
+#define ROWS 29
+#define COLUMNS 150
+#define C_STRIDE 600 /* room for whole panels */
+
+static float float_of(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Distance from the exact value in units of float32's last place there. */
+static double ulps(float got, double exact)
+{
+    float nearest = (float)exact;
+    double place = (double)(nextafterf(fabsf(nearest), INFINITY) - fabsf(nearest));
+    return fabs((double)got - exact) / place;
+}
+
+/* All negative floats in steps, each step's start moved so that every run of bits is met; EXP_STEP=1 takes all of them. */
+static void exp_is_within_two_ulps(void **state)
+{
+    (void)state;
+    const char *step_text = getenv("EXP_STEP");
+    uint32_t step = step_text == NULL ? 251 : (uint32_t)strtoul(step_text, NULL, 10);
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        double worst = 0;
+        for (uint64_t first = 0x80000000U; first < 0xff800000U; first += (uint64_t)16 * step) {
+            float row[16], in[16];
+            for (size_t i = 0; i < 16; i++) {
+                uint64_t bits = first + i * step;
+                in[i] = row[i] = float_of(bits > 0xff800000U ? 0xff800000U : (uint32_t)bits);
+            }
+            (void)kernels_at(table)->exp_row_f32(row, 16, 0);
+            for (size_t i = 0; i < 16; i++)
+                worst = fmax(worst, ulps(row[i], exp((double)in[i])));
+        }
+        print_message("%s: exp within %.3f ulp\n", kernels_at(table)->name, worst);
+        assert_true(worst <= 2);
+    }
+}
+
+static void exp_takes_rows_of_any_length(void **state)
+{
+    (void)state;
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        for (size_t count = 0; count <= 40; count++) {
+            float row[41];
+            double sum = 0;
+            for (size_t i = 0; i <= count; i++)
+                row[i] = i == 1 ? -INFINITY : -(float)i / 3;
+            float got = kernels_at(table)->exp_row_f32(row, count, 0.5F);
+            for (size_t i = 0; i < count; i++) {
+                double exact = i == 1 ? 0 : exp((double)(-(float)i / 3) - 0.5);
+                assert_true(fabs((double)row[i] - exact) <= 2e-7);
+                sum += exact;
+            }
+            assert_true(fabs((double)got - sum) <= 1e-6 * fmax(1, sum));
+            assert_true(row[count] == (count == 1 ? -INFINITY : -(float)count / 3));
+        }
+    }
+}
+
+static void softcap_follows_tanh(void **state)
+{
+    (void)state;
+    static const float caps[] = {0.5F, 1, 30, 1e10F};
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        double worst = 0;
+        for (size_t c = 0; c < sizeof caps / sizeof caps[0]; c++) {
+            for (int i = -4000; i <= 4000; i += 17) {
+                float row[17], in[17];
+                for (int j = 0; j < 17; j++)
+                    in[j] = row[j] = caps[c] * (float)(i + j) / 500;
+                kernels_at(table)->softcap_row_f32(row, 17, caps[c]);
+                for (size_t j = 0; j < 17; j++)
+                    worst = fmax(worst, ulps(row[j], (double)caps[c] * tanh((double)in[j] / (double)caps[c])));
+            }
+        }
+        print_message("%s: softcap within %.3f ulp\n", kernels_at(table)->name, worst);
+        assert_true(worst <= 4);
+        float odd[3] = {INFINITY, -INFINITY, NAN};
+        kernels_at(table)->softcap_row_f32(odd, 3, 2);
+        assert_true(isnan(odd[0]) && isnan(odd[1]) && isnan(odd[2]));
+    }
+}
+
+static void max_knows_what_is_finite(void **state)
+{
+    (void)state;
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        const struct kernels *kernels = kernels_at(table);
+        for (size_t count = 0; count <= 40; count++) {
+            float row[40], max = 0;
+            for (size_t i = 0; i < count; i++)
+                row[i] = -(float)((i + 3) % count);
+            assert_true(kernels->max_row_f32(row, count, &max));
+            assert_true(max == (count == 0 ? -INFINITY : 0));
+            static const float odd[] = {INFINITY, -INFINITY, NAN};
+            for (size_t i = 0; i < count; i++) {
+                float before = row[i];
+                row[i] = odd[i % 3];
+                assert_false(kernels->max_row_f32(row, count, &max));
+                assert_false(kernels->finite_row_f32(row, count));
+                row[i] = before;
+            }
+        }
+    }
+}
+
+/* One product of each precision against a straight loop, with a left operand that has odd rows, and a right one whose last panel
+ * is not full. */
+static void product_of(const struct kernels *kernels, size_t rows, size_t columns, size_t depth, bool add)
+{
+    size_t panel = kernels->panel_columns_f32 != 0 ? kernels->panel_columns_f32 : columns;
+    size_t count = (columns + panel - 1) / panel;
+    float *a = calloc(rows * KERNEL_ROW_STRIDE, sizeof *a), *panels = calloc(count * depth * panel + 1, sizeof *panels);
+    float *c = calloc(rows * C_STRIDE, sizeof *c);
+    assert_true(a != NULL && panels != NULL && c != NULL);
+    struct draw draw = {rows * 1000003 + columns * 1009 + depth};
+    for (size_t i = 0; i < rows * KERNEL_ROW_STRIDE; i++)
+        a[i] = (float)draw_normal(&draw);
+    for (size_t k = 0; k < depth; k++)
+        for (size_t j = 0; j < columns; j++)
+            panels[j / panel * depth * panel + k * panel + j % panel] = (float)draw_normal(&draw);
+    for (size_t i = 0; i < rows * C_STRIDE; i++)
+        c[i] = 1;
+    const struct kernel_product_f32 product = {rows, columns, depth, a, panels, panel, depth * panel, 0.5F, add, c, C_STRIDE};
+    kernels->product_f32(&product);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t j = 0; j < columns; j++) {
+            double exact = 0;
+            for (size_t k = 0; k < depth; k++)
+                exact +=
+                    (double)a[r * KERNEL_ROW_STRIDE + k] * (double)panels[j / panel * depth * panel + k * panel + j % panel];
+            exact = 0.5 * exact + (add ? 1 : 0);
+            assert_true(fabs((double)c[r * C_STRIDE + j] - exact) <= 1e-6 * (double)(depth + 1));
+        }
+    }
+    free(a);
+    free(panels);
+    free(c);
+}
+
+static void products_agree_with_loops(void **state)
+{
+    (void)state;
+    static const size_t depths[] = {0, 1, 7, 64, 512};
+    for (size_t table = 0; kernels_at(table) != NULL; table++)
+        for (size_t rows = 1; rows <= ROWS; rows += 1)
+            for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++)
+                product_of(kernels_at(table), rows, rows % 2 == 0 ? COLUMNS : rows, depths[d], rows % 3 == 0);
+}
+
+/* An element's bits don't depend on what is computed beside it: what attention's bit-equality rests on. */
+static void products_of_ours_are_chains(void **state)
+{
+    (void)state;
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        const struct kernels *kernels = kernels_at(table);
+        size_t panel = kernels->panel_columns_f32;
+        if (panel == 0) /* OpenBLAS's: tiles of one shape see to it there */
+            continue;
+        static float a[24 * KERNEL_ROW_STRIDE], panels[2 * 64 * 64], all[24 * C_STRIDE], one[C_STRIDE];
+        struct draw draw = {table + 1};
+        for (size_t i = 0; i < sizeof a / sizeof a[0]; i++)
+            a[i] = (float)draw_normal(&draw);
+        for (size_t i = 0; i < sizeof panels / sizeof panels[0]; i++)
+            panels[i] = (float)draw_normal(&draw);
+        const struct kernel_product_f32 whole = {24, 2 * panel, 64, a, panels, panel, 64 * panel, 0.3F, false, all, C_STRIDE};
+        kernels->product_f32(&whole);
+        for (size_t r = 0; r < 24; r++) {
+            const struct kernel_product_f32 single = {
+                1, panel, 64, a + r * KERNEL_ROW_STRIDE, panels, panel, 64 * panel, 0.3F, false, one, C_STRIDE};
+            kernels->product_f32(&single);
+            assert_memory_equal(one, all + r * C_STRIDE, panel * sizeof *one);
+        }
+    }
+}
+
+static void tables_are_chosen_by_name(void **state)
+{
+    (void)state;
+    const struct kernels *fastest = kernels_in_use();
+    assert_ptr_equal(fastest, kernels_at(0));
+    assert_false(kernels_choose("no such"));
+    assert_true(kernels_choose("generic"));
+    assert_string_equal(kernels_in_use()->name, "generic");
+    assert_true(kernels_choose(fastest->name));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exp_is_within_two_ulps),    cmocka_unit_test(exp_takes_rows_of_any_length),
+        cmocka_unit_test(softcap_follows_tanh),      cmocka_unit_test(max_knows_what_is_finite),
+        cmocka_unit_test(products_agree_with_loops), cmocka_unit_test(products_of_ours_are_chains),
+        cmocka_unit_test(tables_are_chosen_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
