@@ -37,6 +37,7 @@ struct machine machine_read(const char *root)
         .cores_from = "affinity mask",
         .memory_bytes = physical_bytes(),
         .memory_from = "machine",
+        .memory_is_shared = true,
     };
     double quota_cores = fmax(1, ceil(limits.cores));
     if (quota_cores < (double)machine.cores) {
@@ -46,6 +47,7 @@ struct machine machine_read(const char *root)
     if (limits.memory_bytes < machine.memory_bytes) {
         machine.memory_bytes = limits.memory_bytes;
         machine.memory_from = "cgroup limit";
+        machine.memory_is_shared = false;
     }
     return machine;
 }

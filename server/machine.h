@@ -5,6 +5,7 @@
 #ifndef ATTND_SERVER_MACHINE_H
 #define ATTND_SERVER_MACHINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct machine {
@@ -12,6 +13,7 @@ struct machine {
     const char *cores_from; /* static: "affinity mask" or "cgroup quota" */
     size_t memory_bytes;
     const char *memory_from; /* static: "machine" or "cgroup limit" */
+    bool memory_is_shared;   /* the machine's, which others need, too */
 };
 
 /* `root` stands before every path that is read: "" but in tests. */

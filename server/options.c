@@ -32,7 +32,7 @@ static const struct option_rule option_table[] = {
      1024, 64 * GIB},
     {"max-request-memory", "BYTES", "largest memory for computing one request (2G, or half of the memory)", OPTION_SIZE,
      FIELD(request_memory_bytes_max), 65536, 4096 * GIB},
-    {"memory", "BYTES", "memory for all requests together (60 % of what the cgroup and the machine allow)", OPTION_SIZE,
+    {"memory", "BYTES", "memory for all requests together (what a cgroup's limit leaves beside the process, or 60 % of the machine)", OPTION_SIZE,
      FIELD(memory_bytes_max), 1 << 20, 65536 * GIB},
     {"max-connections", "N", "open connections (1024, or less where memory is short)", OPTION_NUMBER, FIELD(connections_max), 4,
      1 << 20},

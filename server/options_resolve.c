@@ -8,8 +8,16 @@
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
 
-#define MEMORY_PERCENT 60          /* of what the machine allows; the rest is for connections, libraries, the system */
-#define CONNECTIONS_MEMORY_PART 10 /* connections may hold a tenth of it in their header buffers */
+/* What the process takes besides requests, by measurement and with some room: under a cgroup's limit, one page too many is
+ * the end of it. At rest 8 MiB are resident, most of them pages of libraries; docs/container.md has the numbers. */
+#define PROCESS_BYTES (16 * MIB)
+#define COMPUTING_THREAD_BYTES (8 * MIB) /* BLAS's packing buffer (1.5 MiB, more where pages are huge), stack, heap */
+#define CONNECTION_BYTES (2 * DAEMON_CONNECTION_BYTES_MAX) /* the library's buffer and the kernel's */
+#define KERNEL_MEMORY_PART 20                              /* a twentieth: tables of pages, and what the kernel books */
+
+#define SHARED_MEMORY_PERCENT 60   /* at the most of a machine's memory, which others need, too */
+#define REQUESTS_MEMORY_PART 4     /* at least a quarter of the memory is for requests, however many threads there are */
+#define CONNECTIONS_MEMORY_PART 10 /* connections may hold a tenth */
 #define QUEUE_JOBS_PER_THREAD 64
 #define REQUEST_MEMORY_BYTES_LEAST ((size_t)64 * 1024)
 #define FILES_BESIDES_CONNECTIONS 64 /* listening, epoll, standard streams, connections that linger after a refusal */
@@ -19,11 +27,22 @@ static size_t number_or(size_t given, size_t otherwise)
     return given != 0 ? given : otherwise;
 }
 
+/* The memory for requests: what the machine allows, less what the process takes besides. On N threads up to N jobs and the
+ * pool's N - 1 threads compute at once. */
+static size_t default_memory_bytes(const struct options *options, const struct machine *machine)
+{
+    size_t all = machine->memory_bytes;
+    size_t besides = PROCESS_BYTES + (2 * options->threads - 1) * COMPUTING_THREAD_BYTES +
+                     options->connections_max * CONNECTION_BYTES + all / KERNEL_MEMORY_PART;
+    size_t least = size_max(all / REQUESTS_MEMORY_PART, MIB);
+    size_t most = machine->memory_is_shared ? all / 100 * SHARED_MEMORY_PERCENT : all;
+    return size_max(least, size_min(most, besides < all ? all - besides : 0));
+}
+
 /* A body and a computation of the largest size must fit into the memory together (see budget.h). */
 static bool resolve_memory(struct options *options, const struct machine *machine, struct error *err)
 {
-    options->memory_bytes_max =
-        number_or(options->memory_bytes_max, size_max(machine->memory_bytes / 100 * MEMORY_PERCENT, MIB));
+    options->memory_bytes_max = number_or(options->memory_bytes_max, default_memory_bytes(options, machine));
     size_t memory = options->memory_bytes_max;
     size_t body = options->body_bytes_max, request = options->request_memory_bytes_max;
     if (size_add(body, REQUEST_MEMORY_BYTES_LEAST) > memory)
@@ -44,7 +63,7 @@ static bool resolve_memory(struct options *options, const struct machine *machin
 
 static bool resolve_connections(struct options *options, const struct machine *machine, struct error *err)
 {
-    size_t fit = machine->memory_bytes / CONNECTIONS_MEMORY_PART / DAEMON_CONNECTION_BYTES_MAX;
+    size_t fit = machine->memory_bytes / CONNECTIONS_MEMORY_PART / CONNECTION_BYTES;
     bool given = options->connections_max != 0;
     options->connections_max = number_or(options->connections_max, size_max(4, size_min(1024, fit)));
 
@@ -100,7 +119,7 @@ bool options_resolve(struct options *options, const struct machine *machine, str
     options->request_timeout_s = number_or(options->request_timeout_s, 60);
     if ((options->tls_cert_file == NULL) != (options->tls_key_file == NULL))
         return error_set(err, ERROR_INVALID, "--tls-cert and --tls-key need each other");
-    return resolve_memory(options, machine, err) && resolve_connections(options, machine, err) &&
+    return resolve_connections(options, machine, err) && resolve_memory(options, machine, err) &&
            resolve_log_format(options, err) && check_cors_origin(options, err);
 }
 
