@@ -6,18 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/lift_text.h"
 #include "api/names.h"
 #include "api/source.h"
 
 #define FOUND_BYTES_MAX 64 /* of a client's value that an error quotes */
 #define EXPECTED_BYTES_MAX 256
 
+/* The place in the body of the token that jansson stopped at: it tells where it had read that to. */
+static size_t fault_offset(const struct lift *lift, const json_error_t *json_error)
+{
+    size_t offset = lift_body_offset(lift, json_error->position < 1 ? 0 : (size_t)json_error->position - 1);
+    while (offset > 0 && offset < lift->text_bytes && lift_is_word(lift->text[offset]) && lift_is_word(lift->text[offset - 1]))
+        offset--;
+    return offset;
+}
+
 /* A parse error: its place in the body and, for what is JSON but not accepted, the kind. */
 static bool parse_error(const struct lift *lift, const json_error_t *json_error, struct error *err)
 {
-    size_t position = json_error->position < 0 ? 0 : (size_t)json_error->position;
     size_t line, column;
-    lift_line_column(lift->text, lift_body_offset(lift, position), &line, &column);
+    lift_line_column(lift->text, fault_offset(lift, json_error), &line, &column);
     enum json_error_code code = json_error_code(json_error);
     switch (code) {
     case json_error_duplicate_key:
@@ -65,6 +74,12 @@ bool envelope_refuse(const struct lift *lift, const json_t *value, const char *p
     char found[SHAPE_TEXT_BYTES_MAX + FOUND_BYTES_MAX];
     return error_set_at(err, ERROR_INVALID, pointer, "%s, where %s is expected", found_text(lift, value, found, sizeof found),
                         expected);
+}
+
+const json_t *envelope_member(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_null(value) ? NULL : value;
 }
 
 void pointer_append(const char *pointer, const char *name, char *ret, size_t ret_bytes)

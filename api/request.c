@@ -48,17 +48,17 @@ static bool decode_layer(const struct decoder *d, const json_t *value, const cha
     struct request *request = d->request;
     char pointer[SOURCE_POINTER_BYTES_MAX], member[SOURCE_POINTER_BYTES_MAX + 8];
     (void)snprintf(pointer, sizeof pointer, "/projection/%s", name);
-    if (!json_is_object(value) || json_object_get(value, "shape") != NULL)
+    if (!json_is_object(value) || envelope_member(value, "shape") != NULL)
         return source_decode(d->lift, value, pointer, &request->weights[which], d->err);
     if (!envelope_known(value, pointer, names, d->err))
         return false;
-    const json_t *weight = json_object_get(value, "weight");
-    const json_t *bias = json_object_get(value, "bias");
+    const json_t *weight = envelope_member(value, "weight");
+    const json_t *bias = envelope_member(value, "bias");
     (void)snprintf(member, sizeof member, "%s/weight", pointer);
     if (weight != NULL && !source_decode(d->lift, weight, member, &request->weights[which], d->err))
         return false;
     (void)snprintf(member, sizeof member, "%s/bias", pointer);
-    if (bias == NULL || json_is_null(bias))
+    if (bias == NULL)
         return true;
     if (!source_decode(d->lift, bias, member, &request->biases[which], d->err))
         return false;
@@ -81,8 +81,8 @@ static bool decode_projection(const struct decoder *d, const json_t *value)
     if (!envelope_known(value, d->pointer, names, d->err))
         return false;
     for (size_t i = 0; names[i] != NULL; i++) {
-        const json_t *layer = json_object_get(value, names[i]);
-        if (layer != NULL && !json_is_null(layer) && !decode_layer(d, layer, names[i], (enum request_projection)i))
+        const json_t *layer = envelope_member(value, names[i]);
+        if (layer != NULL && !decode_layer(d, layer, names[i], (enum request_projection)i))
             return false;
     }
     return true;
@@ -200,6 +200,8 @@ static bool decode_softcap(const struct decoder *d, const json_t *value)
 /* A number a query head. */
 static bool decode_per_head(const struct decoder *d, const json_t *value, const char *expected, struct source *ret)
 {
+    if (!json_is_object(value) && source_lifted(d->lift, value) == NULL)
+        return envelope_refuse(d->lift, value, d->pointer, expected, d->err);
     if (!source_decode(d->lift, value, d->pointer, ret, d->err))
         return false;
     if (ret->kind == SOURCE_DRAWN || source_is_bool(ret))
@@ -231,9 +233,9 @@ static bool decode_rope(const struct decoder *d, const json_t *value)
         return envelope_refuse(d->lift, value, d->pointer, "an object with \"style\": \"interleaved\" or \"half\"", d->err);
     if (!envelope_known(value, d->pointer, names, d->err))
         return false;
-    const json_t *style = json_object_get(value, "style");
-    const json_t *base = json_object_get(value, "base");
-    const json_t *dims = json_object_get(value, "dims");
+    const json_t *style = envelope_member(value, "style");
+    const json_t *base = envelope_member(value, "base");
+    const json_t *dims = envelope_member(value, "dims");
     size_t choice = 0;
     request->has_rope = true;
     request->rope_base = 10000;
@@ -341,8 +343,8 @@ bool request_decode(const struct lift *lift, const json_t *envelope, struct requ
     if (!envelope_known(envelope, "", field_names, err))
         return false;
     for (size_t i = 0; field_names[i] != NULL; i++) {
-        const json_t *value = json_object_get(envelope, field_names[i]);
-        if (value == NULL || json_is_null(value)) /* null is how some languages leave a field out */
+        const json_t *value = envelope_member(envelope, field_names[i]);
+        if (value == NULL)
             continue;
         char pointer[SOURCE_POINTER_BYTES_MAX];
         (void)snprintf(pointer, sizeof pointer, "/%s", field_names[i]);

@@ -113,12 +113,36 @@ bool source_decode_parts(const struct lift *lift, const json_t *shape, const jso
     return check_data(ret, err);
 }
 
-bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, struct source *ret, struct error *err)
+/* A dtype, which replies in the flat format have, decides nothing; but it may not be wrong. */
+static bool check_dtype(const struct lift *lift, const json_t *dtype, const struct source *source, struct error *err)
+{
+    static const char *const names[] = {"float32", "float64", "bool", NULL};
+    size_t choice = 0;
+    char pointer[SOURCE_POINTER_BYTES_MAX + sizeof "/dtype"];
+    (void)snprintf(pointer, sizeof pointer, "%s/dtype", source->pointer);
+    if (dtype == NULL)
+        return true;
+    if (!envelope_choice(lift, dtype, pointer, names, &choice, err))
+        return false;
+    bool is_bool = strcmp(names[choice], "bool") == 0;
+    return is_bool == source_is_bool(source) ||
+           error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s", names[choice],
+                        is_bool ? "numbers" : "booleans");
+}
+
+static bool decode_object(const struct lift *lift, const json_t *object, const char *pointer, struct source *ret,
+                          struct error *err)
 {
     static const char *const names[] = {"shape", "data", "dtype", NULL};
+    return envelope_known(object, pointer, names, err) &&
+           source_decode_parts(lift, envelope_member(object, "shape"), envelope_member(object, "data"), pointer, ret, err) &&
+           check_dtype(lift, envelope_member(object, "dtype"), ret, err);
+}
+
+bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, struct source *ret, struct error *err)
+{
     if (json_is_object(value))
-        return envelope_known(value, pointer, names, err) &&
-               source_decode_parts(lift, json_object_get(value, "shape"), json_object_get(value, "data"), pointer, ret, err);
+        return decode_object(lift, value, pointer, ret, err);
     *ret = (struct source){.kind = SOURCE_ARRAY};
     (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
     (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
