@@ -8,6 +8,7 @@ README.md     A ```sh block that is followed by a ```json or ```text block is ru
 openapi.yaml  Every example of a request is sent as it stands. Where a reply has an example of the same name, that is what
               must come back; else the reply's status must be 200. Examples are JSON after "value:". GET is sent too.
 --help        Every option is in README.md (needs ATTND_BIN).
+VERSION       openapi.yaml and CHANGELOG.md have it.
 
 In what is expected "…" stands for the rest: of an array as its last element, of an object as a name, of a text anywhere.
 Numbers are equal within 1e-6 of the larger of 1 and their size."""
@@ -108,6 +109,13 @@ def check_options(program):
     check("README.md names every option of --help", f"missing: {missing}" if missing else None)
 
 
+def check_version():
+    version = (TOP / "VERSION").read_text(encoding="utf-8").strip()
+    for name, text in (("openapi.yaml", f"\n  version: {version}\n"), ("CHANGELOG.md", f"\n## {version}")):
+        found = text in (TOP / name).read_text(encoding="utf-8")
+        check(f"{name} is of version {version}", None if found else f"no {text.strip()!r}")
+
+
 # ---- openapi.yaml ---------------------------------------------------------------------------------------------------
 
 class Operation:
@@ -186,6 +194,7 @@ def main():
     try:
         check_readme(address)
         check_examples(address)
+        check_version()
         if program:
             check_options(program)
     finally:
