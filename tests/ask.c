@@ -9,18 +9,19 @@
 #include "tests/check.h"
 #include "tests/view.h"
 
+static const struct api_limits usual_limits = {.request_memory_bytes_max = ASK_MEMORY_BYTES_MAX};
+
 typedef void ask_function(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
                           struct api_call *call);
 
 static void ask_by(struct ask *ask, ask_function *function, const char *label, const char *text, size_t text_bytes,
-                   const struct executor *executor)
+                   const char *content_type, const struct api_limits *limits, const struct executor *executor)
 {
-    const struct api_limits limits = {.request_memory_bytes_max = ASK_MEMORY_BYTES_MAX};
     *ask = (struct ask){.label = label, .body = malloc(size_max(text_bytes, 1))};
     assert_non_null(ask->body);
     memcpy(ask->body, text, text_bytes);
-    const struct api_request request = {.content_type = "application/json", .body = ask->body, .body_bytes = text_bytes};
-    function(&request, &limits, executor, &ask->call);
+    const struct api_request request = {.content_type = content_type, .body = ask->body, .body_bytes = text_bytes};
+    function(&request, limits, executor, &ask->call);
     json_error_t error;
     ask->reply = json_loadb(ask->call.reply.body, ask->call.reply.body_bytes, JSON_REJECT_DUPLICATES, &error);
     if (ask->reply == NULL)
@@ -30,12 +31,70 @@ static void ask_by(struct ask *ask, ask_function *function, const char *label, c
 
 void ask_attention(struct ask *ask, const char *label, const char *text, size_t text_bytes, const struct executor *executor)
 {
-    ask_by(ask, api_attention, label, text, text_bytes, executor);
+    ask_by(ask, api_attention, label, text, text_bytes, "application/json", &usual_limits, executor);
 }
 
 void ask_infer(struct ask *ask, const char *label, const char *text, size_t text_bytes, const struct executor *executor)
 {
-    ask_by(ask, api_infer, label, text, text_bytes, executor);
+    ask_by(ask, api_infer, label, text, text_bytes, "application/json", &usual_limits, executor);
+}
+
+void ask_attention_with(struct ask *ask, const char *label, const char *text, size_t text_bytes, const char *content_type,
+                        const struct api_limits *limits, const struct executor *executor)
+{
+    ask_by(ask, api_attention, label, text, text_bytes, content_type, limits, executor);
+    ask_check_reply(ask);
+}
+
+const char *ask_problem_text(const struct ask *ask, const char *name)
+{
+    const char *text = json_string_value(json_object_get(ask->reply, name));
+    return text == NULL ? "" : text;
+}
+
+static void check_problem(const struct ask *ask)
+{
+    static const char *const names[] = {"type", "title", "status", "detail", "pointer", "limit"};
+    const struct api_reply *reply = &ask->call.reply;
+    assert_string_equal(reply->content_type, "application/problem+json");
+    assert_true(reply->status >= 400 && reply->status < 600 && reply->error != ERROR_NONE);
+    assert_true((reply->retry_after_s > 0) == (reply->status == 503));
+    assert_int_equal(json_integer_value(json_object_get(ask->reply, "status")), reply->status);
+    assert_memory_equal(ask_problem_text(ask, "type"), "urn:attnd:problem:", strlen("urn:attnd:problem:"));
+    assert_string_not_equal(ask_problem_text(ask, "title"), "");
+    const char *detail = ask_problem_text(ask, "detail"), *pointer = ask_problem_text(ask, "pointer");
+    assert_true(detail[0] != '\0' && strstr(detail, "0x7f") == NULL && strstr(detail, ".c:") == NULL);
+    assert_true(pointer[0] == '\0' || pointer[0] == '/');
+    size_t known = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        known += json_object_get(ask->reply, names[i]) != NULL;
+    assert_int_equal(known, json_object_size(ask->reply));
+}
+
+void ask_check_reply(const struct ask *ask)
+{
+    const struct api_reply *reply = &ask->call.reply;
+    assert_true(reply->body[reply->body_bytes - 1] == '\n');
+    if (reply->status != 200) {
+        check_problem(ask);
+        return;
+    }
+    assert_string_equal(reply->content_type, "application/json");
+    assert_true(reply->error == ERROR_NONE && reply->retry_after_s == 0);
+    assert_true(ask->call.reserved_bytes > 0 && ask->call.arena.used_bytes <= ask->call.arena.cap_bytes);
+    assert_true(json_is_object(json_object_get(ask->reply, "applied")));
+    assert_true(json_is_array(json_object_get(ask->reply, "warnings")));
+}
+
+void ask_refused(const char *text, size_t text_bytes, int status, const char *pointer, const char *words)
+{
+    struct ask ask;
+    ask_attention_with(&ask, "refused", text, text_bytes, NULL, &usual_limits, NULL);
+    if (ask.call.reply.status != status || strcmp(ask_problem_text(&ask, "pointer"), pointer) != 0 ||
+        strstr(ask_problem_text(&ask, "detail"), words) == NULL)
+        fail_msg("%.200s: status %d at \"%s\": %s; should be %d at \"%s\" with \"%s\"", text, ask.call.reply.status,
+                 ask_problem_text(&ask, "pointer"), ask_problem_text(&ask, "detail"), status, pointer, words);
+    ask_done(&ask);
 }
 
 void ask_check_ok(const struct ask *ask)

@@ -28,6 +28,19 @@ struct ask {
 void ask_attention(struct ask *ask, const char *label, const char *text, size_t text_bytes, const struct executor *executor);
 void ask_infer(struct ask *ask, const char *label, const char *text, size_t text_bytes, const struct executor *executor);
 
+/* POST /attention with a content type (NULL: none), limits and an executor (may be NULL) of one's own; ask_check_reply holds. */
+void ask_attention_with(struct ask *ask, const char *label, const char *text, size_t text_bytes, const char *content_type,
+                        const struct api_limits *limits, const struct executor *executor);
+
+/* What belongs to the reply's status is there, and only that: of 200 what every result comes with, else a problem+json. */
+void ask_check_reply(const struct ask *ask);
+
+/* A problem's text member; "" where there is none. */
+const char *ask_problem_text(const struct ask *ask, const char *name);
+
+/* POST /attention is refused with the status, at the pointer ("": none), with the words in the problem's detail. */
+void ask_refused(const char *text, size_t text_bytes, int status, const char *pointer, const char *words);
+
 /* The reply has status 200; if not, its text is in the failure's message. */
 void ask_check_ok(const struct ask *ask);
 

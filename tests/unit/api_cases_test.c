@@ -1,0 +1,165 @@
+/* Every case of tests/cases and of tests/conformance/cases.json through api_attention: tests/cases/README.md has their form.
+ * A reply of 200 is also held against the naive evaluation of its request. */
+#include <glob.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/ask.h"
+#include "tests/check.h"
+#include "tests/grid.h"
+#include "tests/request_check.h"
+#include "tests/view.h"
+
+#define CASES_MAX 2000
+#define MEMORY_BYTES ((size_t)64 << 20) /* of a request, where a case says nothing else */
+#define EXPECTED_TOLERANCE 1e-6
+
+static struct CMUnitTest tests[CASES_MAX];
+static size_t test_count;
+
+static const char *text_of(json_t *test, const char *name)
+{
+    return json_string_value(json_object_get(test, name));
+}
+
+/* A misspelt member would silently check nothing. */
+static void check_members(json_t *test)
+{
+    static const char *const known[] = {
+        "name",  "source",  "request", "body",   "content_type",    "memory_bytes_max", "status",
+        "limit", "pointer", "expect",  "shapes", "detail_mentions", "warnings_mention"};
+    const char *name;
+    json_t *value;
+    json_object_foreach(test, name, value)
+    {
+        bool is_known = false;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            is_known |= strcmp(known[i], name) == 0;
+        if (!is_known)
+            fail_msg("%s: a case has no member %s", text_of(test, "name"), name);
+    }
+}
+
+static void check_numbers(const char *name, json_t *expect, const struct ask *ask)
+{
+    const char *result;
+    json_t *value;
+    json_object_foreach(expect, result, value)
+    {
+        json_t *reply = json_object_get(ask->reply, result);
+        if (reply == NULL)
+            fail_msg("%s: the reply has no %s", name, result);
+        struct grid want = grid_read(value, false), got = grid_read(reply, false);
+        assert_int_equal(got.rank, want.rank);
+        assert_memory_equal(got.shape, want.shape, got.rank * sizeof *got.shape);
+        for (size_t k = 0; k < want.count; k++) {
+            double off = fabs(got.values[k] - want.values[k]);
+            bool same = got.values[k] == want.values[k] || (isnan(got.values[k]) && isnan(want.values[k]));
+            if (!same && !(off <= EXPECTED_TOLERANCE * fmax(1, fabs(want.values[k]))))
+                fail_msg("%s: %s[%zu] is %.9g, should be %.9g", name, result, k, got.values[k], want.values[k]);
+        }
+        grid_done(&want);
+        grid_done(&got);
+    }
+}
+
+/* "shapes": of results in the flat format, which keeps what nested arrays cannot show, as [0, 5]. */
+static void check_shapes(const char *name, json_t *shapes, const struct ask *ask)
+{
+    const char *result;
+    json_t *shape;
+    json_object_foreach(shapes, result, shape)
+    {
+        if (!json_equal(json_object_get(json_object_get(ask->reply, result), "shape"), shape))
+            fail_msg("%s: %s has not the shape that was expected", name, result);
+    }
+}
+
+static void check_warnings(const char *name, json_t *words, const struct ask *ask)
+{
+    for (size_t i = 0; i < json_array_size(words); i++) {
+        char *warnings = json_dumps(json_object_get(ask->reply, "warnings"), 0);
+        if (strstr(warnings, json_string_value(json_array_get(words, i))) == NULL)
+            fail_msg("%s: no warning mentions \"%s\": %s", name, json_string_value(json_array_get(words, i)), warnings);
+        free(warnings);
+    }
+}
+
+static void check_problem(const char *name, json_t *test, const struct ask *ask)
+{
+    json_t *words = json_object_get(test, "detail_mentions"), *limit = json_object_get(test, "limit");
+    const char *detail = ask_problem_text(ask, "detail"), *pointer = text_of(test, "pointer");
+    for (size_t i = 0; i < json_array_size(words); i++)
+        if (strstr(detail, json_string_value(json_array_get(words, i))) == NULL)
+            fail_msg("%s: the detail does not mention \"%s\": %s", name, json_string_value(json_array_get(words, i)), detail);
+    if (pointer != NULL && strcmp(pointer, ask_problem_text(ask, "pointer")) != 0)
+        fail_msg("%s: points to \"%s\", should to \"%s\": %s", name, ask_problem_text(ask, "pointer"), pointer, detail);
+    if (limit != NULL && !json_equal(limit, json_object_get(ask->reply, "limit")))
+        fail_msg("%s: not the limit that was expected: %s", name, detail);
+}
+
+static void runs_as_expected(void **state)
+{
+    json_t *test = *state, *request = json_object_get(test, "request");
+    const char *name = text_of(test, "name"), *body = text_of(test, "body");
+    char *dumped = body == NULL ? json_dumps(request, JSON_ENCODE_ANY) : NULL;
+    json_t *memory = json_object_get(test, "memory_bytes_max");
+    const struct api_limits limits = {.request_memory_bytes_max = memory ? (size_t)json_integer_value(memory) : MEMORY_BYTES};
+    check_members(test);
+    if (body == NULL)
+        body = dumped;
+    struct ask ask;
+    ask_attention_with(&ask, name, body, strlen(body), text_of(test, "content_type"), &limits, NULL);
+    json_int_t status = json_integer_value(json_object_get(test, "status"));
+    if (ask.call.reply.status != status)
+        fail_msg("%s: status %d, should be %d: %s", name, ask.call.reply.status, (int)status, ask_problem_text(&ask, "detail"));
+    if (status != 200) {
+        check_problem(name, test, &ask);
+    } else {
+        if (request != NULL)
+            request_check(name, request, ask.reply);
+        check_numbers(name, json_object_get(test, "expect"), &ask);
+        check_shapes(name, json_object_get(test, "shapes"), &ask);
+        check_warnings(name, json_object_get(test, "warnings_mention"), &ask);
+    }
+    ask_done(&ask);
+    free(dumped);
+}
+
+static void add_file(const char *path)
+{
+    json_error_t fault;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &fault);
+    json_t *cases = json_object_get(root, "cases");
+    if (!json_is_array(cases)) {
+        (void)fprintf(stderr, "%s: line %d: %s\n", path, fault.line, root == NULL ? fault.text : "no cases");
+        exit(1);
+    }
+    for (size_t i = 0; i < json_array_size(cases) && test_count < CASES_MAX; i++) {
+        json_t *test = json_array_get(cases, i);
+        tests[test_count++] = (struct CMUnitTest){text_of(test, "name"), runs_as_expected, NULL, NULL, json_incref(test)};
+    }
+    (void)printf("%s: %zu cases\n", path, json_array_size(cases));
+    json_decref(root);
+}
+
+int main(void)
+{
+    glob_t files;
+    if (glob("tests/cases/*.json", 0, NULL, &files) != 0) {
+        (void)fprintf(stderr, "no tests/cases: the tests run from the repository's root\n");
+        return 1;
+    }
+    api_init();
+    add_file("tests/conformance/cases.json");
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        add_file(files.gl_pathv[i]);
+    globfree(&files);
+    (void)printf("%zu cases\n", test_count);
+    int failed = _cmocka_run_group_tests("api_cases", tests, test_count, NULL, NULL);
+    for (size_t i = 0; i < test_count; i++)
+        json_decref(tests[i].initial_state);
+    return failed;
+}
