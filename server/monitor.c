@@ -31,21 +31,34 @@ static bool client_is_gone_locked(struct connection *connection, short events, i
     return send(connection->fd, probe_text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) != length;
 }
 
-/* Looks at the clients whose jobs wait or run. */
+/* libmicrohttpd waits for the next change of a socket once it has read less than it asked for; so it misses the end of a
+ * stream that came together with the last bytes. Ending it once more is such a change. */
+static void nudge_locked(const struct connection *connection)
+{
+    (void)shutdown(connection->fd, SHUT_RD);
+}
+
+/* Looks for clients that have closed their side. */
 static void watch_clients_locked(struct monitor *monitor, int64_t now_ms)
 {
     size_t count = 0;
     for (struct connection *c = monitor->first; c != NULL && count < monitor->poll_count_max; c = c->after) {
-        if (c->phase != CONNECTION_WORK)
+        if (c->phase == CONNECTION_SEND)
             continue;
         monitor->polls[count] = (struct pollfd){.fd = c->fd, .events = POLLRDHUP};
         monitor->polled[count++] = c;
     }
     if (count == 0 || poll(monitor->polls, count, 0) <= 0)
         return;
-    for (size_t i = 0; i < count; i++)
-        if (client_is_gone_locked(monitor->polled[i], monitor->polls[i].revents, now_ms))
-            job_stop(monitor->polled[i]->job, JOB_CLIENT_GONE);
+    for (size_t i = 0; i < count; i++) {
+        struct connection *c = monitor->polled[i];
+        if (monitor->polls[i].revents == 0)
+            continue;
+        if (c->phase != CONNECTION_WORK)
+            nudge_locked(c);
+        else if (client_is_gone_locked(c, monitor->polls[i].revents, now_ms))
+            job_stop(c->job, JOB_CLIENT_GONE);
+    }
 }
 
 /* Takes the stopped jobs that no worker has begun out of the queue. Returns them, linked by `after`. */

@@ -2,6 +2,7 @@
  *   - cuts those whose time is up: libmicrohttpd only knows silence, so a client that sends or reads a byte now and then
  *     could stay for ever;
  *   - stops jobs whose deadline has passed or whose client is gone: libmicrohttpd does not look at suspended connections;
+ *   - shows libmicrohttpd the end of a client's stream where it has missed it;
  *   - lets refused connections linger (see lingering.h);
  *   - frees large memory, which takes the system long enough to be felt by other connections.
  *

@@ -79,6 +79,13 @@ static enum MHD_Result hand_over_reply(struct http_request *request)
     return response_queue(request) ? MHD_YES : MHD_NO;
 }
 
+/* The reply goes out before the body is read, and the connection ends. */
+static enum MHD_Result answer_now(struct http_request *request)
+{
+    request->lingers = request->head.has_body;
+    return hand_over_reply(request);
+}
+
 /* The reply is ready before the body is. */
 static enum MHD_Result answer_early(struct http_request *request)
 {
@@ -88,8 +95,7 @@ static enum MHD_Result answer_early(struct http_request *request)
         request->stage = REQUEST_DISCARD;
         return MHD_YES;
     }
-    request->lingers = true;
-    return hand_over_reply(request);
+    return answer_now(request);
 }
 
 static enum MHD_Result refuse(struct http_request *request, const struct error *err, const char *allow)
@@ -148,8 +154,7 @@ static enum MHD_Result read_head(struct http_request *request, const char *metho
     if (!understood) {
         /* Where its body ends is in doubt, so nothing after it can be a request. */
         api_problem(&err, NULL, &request->call);
-        request->lingers = true;
-        return hand_over_reply(request);
+        return answer_now(request);
     }
     switch (router_find(request->method, request->target, &request->route, &allow, &err)) {
     case ROUTER_ERROR:
@@ -164,8 +169,10 @@ static enum MHD_Result read_head(struct http_request *request, const char *metho
         request->route->answer(request->daemon, &request->call);
         return answer_early(request);
     }
-    if (!admit(request, &err))
-        return refuse(request, &err, NULL);
+    if (!admit(request, &err)) {
+        api_problem(&err, NULL, &request->call);
+        return err.code == ERROR_TOO_LARGE ? answer_now(request) : answer_early(request);
+    }
     size_t body_bytes_max = request->daemon->options->body_bytes_max;
     body_init(&request->body, &request->daemon->budget,
               request->head.length_known ? (size_t)request->head.body_bytes : body_bytes_max);
@@ -374,8 +381,10 @@ void request_completed(struct http_request *request, enum MHD_RequestTermination
         reply_too_slow(request);
     unsigned status = request->replied ? (unsigned)request->call.reply.status : replied != NULL ? replied->http_status : 0;
     const char *end = how_it_ended(request, how, too_slow);
-    if (replied != NULL && !request->replied && !too_slow)
+    if (replied != NULL && !request->replied && !too_slow) {
+        request->lingers = true;
         end = "ok";
+    }
     log_it(request, status, end);
     if (request->lingers) {
         int fd = fcntl(request->connection->fd, F_DUPFD_CLOEXEC, 0);

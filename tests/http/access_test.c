@@ -1,0 +1,269 @@
+/* access_test.c: API keys, calls from other origins' pages, TLS. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/http/groups.h"
+#include "tests/http/harness.h"
+
+/* A folder for one test's files. */
+struct folder {
+    char path[32];
+};
+
+static struct folder folder_new(void)
+{
+    struct folder folder = {"/tmp/attnd-test-XXXXXX"};
+    assert_non_null(mkdtemp(folder.path));
+    return folder;
+}
+
+static char *folder_file(const struct folder *folder, const char *name, const char *text)
+{
+    char *path = NULL;
+    assert_true(asprintf(&path, "%s/%s", folder->path, name) > 0);
+    if (text != NULL) {
+        FILE *file = fopen(path, "we");
+        assert_non_null(file);
+        assert_true(fputs(text, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+    }
+    return path;
+}
+
+static void test_api_key(void **state)
+{
+    (void)state;
+    struct folder folder = folder_new();
+    char *file = folder_file(&folder, "keys", "first-key\n\n  second-key \r\nlast-key");
+    struct attnd *attnd = attnd_start("--api-key-file", file, NULL);
+    static const char *const wrong[] = {"X-None: 1",
+                                        "X-API-Key: first-ke",
+                                        "X-API-Key: first-keys",
+                                        "X-API-Key;",
+                                        "Authorization: first-key",
+                                        "Authorization: Basic first-key",
+                                        "Authorization: Bearer",
+                                        "Authorization: Bearer third-key"};
+    static const char *const right[] = {"X-API-Key: first-key", "Authorization: Bearer second-key",
+                                        "authorization: bearer last-key"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct reply reply = post_json(attnd, "/attention", SMALL_JSON, wrong[i], NULL);
+        assert_problem(&reply, 401);
+        assert_string_equal(reply_header(&reply, "WWW-Authenticate"), "Bearer realm=\"attnd\"");
+        assert_null(strstr(reply.body, "first-key"));
+        reply_done(&reply);
+    }
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        struct reply reply = post_json(attnd, "/attention", SMALL_JSON, right[i], NULL);
+        assert_int_equal(reply.status, 200);
+        reply_done(&reply);
+    }
+    struct reply reply = get(attnd, "/health/ready", NULL);
+    assert_int_equal(reply.status, 200);
+    reply_done(&reply);
+    reply = request_send(attnd, &(struct request){.method = "OPTIONS", .path = "/attention"});
+    assert_int_equal(reply.status, 204);
+    reply_done(&reply);
+    char *log = attnd_log(attnd);
+    assert_null(strstr(log, "-key"));
+    free(log);
+    attnd_stop(attnd);
+    (void)unlink(file);
+    (void)rmdir(folder.path);
+    free(file);
+}
+
+static void test_api_key_file_errors(void **state)
+{
+    char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX], long_key[400];
+    (void)state;
+    struct folder folder = folder_new();
+    memset(long_key, 'k', sizeof long_key);
+    long_key[sizeof long_key - 1] = '\0';
+    const char *const texts[] = {"", "\n \n", "two words\n", "caf\xc3\xa9\n", long_key};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char *file = folder_file(&folder, "keys", texts[i]);
+        const char *const options[] = {"--listen", "127.0.0.1:0", "--api-key-file", file, NULL};
+        assert_int_equal(attnd_run(options, out, err), 2);
+        assert_non_null(strstr(err, "attnd: --api-key-file"));
+        assert_string_equal(out, "");
+        free(file);
+    }
+    const char *const options[] = {"--listen", "127.0.0.1:0", "--api-key-file", "/nowhere/keys", NULL};
+    assert_int_equal(attnd_run(options, out, err), 2);
+    char *file = folder_file(&folder, "keys", NULL);
+    (void)unlink(file);
+    (void)rmdir(folder.path);
+    free(file);
+}
+
+static void assert_cors(const struct reply *reply, const char *origin)
+{
+    assert_non_null(reply_header(reply, "Access-Control-Allow-Origin"));
+    assert_string_equal(reply_header(reply, "Access-Control-Allow-Origin"), origin);
+    assert_non_null(strstr(reply_header(reply, "Access-Control-Expose-Headers"), "X-Request-Id"));
+    if (strcmp(origin, "*") == 0)
+        assert_null(reply_header(reply, "Vary"));
+    else
+        assert_string_equal(reply_header(reply, "Vary"), "Origin");
+}
+
+static void test_cors(void **state)
+{
+    static const char *const origins[] = {"*", "https://example.org:8443"};
+    static const char *const preflight[] = {"Origin: https://example.org:8443", "Access-Control-Request-Method: POST",
+                                            "Access-Control-Request-Headers: content-type", NULL};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct attnd *attnd = attnd_start("--cors-origin", origins[i], "--max-body", "1K", NULL);
+        struct reply reply = post_json(attnd, "/attention", SMALL_JSON, "Origin: https://example.org:8443", NULL);
+        assert_int_equal(reply.status, 200);
+        assert_cors(&reply, origins[i]);
+        reply_done(&reply);
+
+        reply = get(attnd, "/nowhere", NULL);
+        assert_problem(&reply, 404);
+        assert_cors(&reply, origins[i]);
+        reply_done(&reply);
+
+        char large[4096];
+        memset(large, ' ', sizeof large);
+        struct request request = {.path = "/attention", .body = large, .body_bytes = sizeof large, .chunked = true};
+        reply = request_send(attnd, &request);
+        assert_problem(&reply, 413);
+        assert_cors(&reply, origins[i]);
+        reply_done(&reply);
+
+        reply = request_send(attnd, &(struct request){.method = "OPTIONS", .path = "/attention", .headers = preflight});
+        assert_int_equal(reply.status, 204);
+        assert_cors(&reply, origins[i]);
+        assert_non_null(strstr(reply_header(&reply, "Access-Control-Allow-Methods"), "POST"));
+        assert_non_null(strstr(reply_header(&reply, "Access-Control-Allow-Headers"), "Content-Type"));
+        assert_non_null(strstr(reply_header(&reply, "Access-Control-Allow-Headers"), "Authorization"));
+        assert_non_null(reply_header(&reply, "Access-Control-Max-Age"));
+        reply_done(&reply);
+        attnd_stop(attnd);
+    }
+}
+
+/* Makes a certificate for 127.0.0.1. Returns false where there is no openssl command. */
+static bool make_certificate(const char *cert, const char *key)
+{
+    const char *const arguments[] = {
+        "openssl", "req",   "-x509", "-newkey", "ec",       "-pkeyopt", "ec_paramgen_curve:prime256v1",
+        "-nodes",  "-days", "2",     "-subj",   "/CN=test", "-addext",  "subjectAltName=IP:127.0.0.1",
+        "-keyout", key,     "-out",  cert,      NULL};
+    int status = 0;
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)close(STDERR_FILENO);
+        (void)execvp(arguments[0], (char *const *)arguments);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void check_tls(const struct attnd *attnd, const char *ca_file)
+{
+    assert_int_equal(strncmp(attnd->url, "https://127.0.0.1:", 18), 0);
+    struct request request = {.path = "/health/ready", .ca_file = ca_file};
+    struct reply reply = request_send(attnd, &request);
+    assert_int_equal(reply.curl_code, 0);
+    assert_int_equal(reply.status, 200);
+    reply_done(&reply);
+
+    request = (struct request){.path = "/attention", .body = SMALL_JSON, .body_bytes = strlen(SMALL_JSON), .ca_file = ca_file};
+    for (int i = 0; i < 3; i++) {
+        reply = request_send(attnd, &request);
+        assert_int_equal(reply.status, 200);
+        assert_int_equal(reply.connection_count, 0);
+        reply_done(&reply);
+    }
+
+    /* Too large, by its length and by its chunks. */
+    char *large = calloc(1, 300000);
+    assert_non_null(large);
+    for (int chunked = 0; chunked < 2; chunked++) {
+        request.body = large;
+        request.body_bytes = 300000;
+        request.chunked = chunked != 0;
+        reply = request_send(attnd, &request);
+        assert_int_equal(reply.curl_code, 0);
+        assert_problem(&reply, 413);
+        reply_done(&reply);
+    }
+    free(large);
+}
+
+static void test_tls(void **state)
+{
+    (void)state;
+    struct folder folder = folder_new();
+    char *cert = folder_file(&folder, "cert.pem", NULL), *key = folder_file(&folder, "key.pem", NULL);
+    if (make_certificate(cert, key)) {
+        struct attnd *attnd =
+            attnd_start("--tls-cert", cert, "--tls-key", key, "--max-body", "100K", "--request-timeout", "3", NULL);
+        check_tls(attnd, cert);
+
+        /* Plain HTTP, silence and a client that goes away in the middle harm nobody. */
+        int fd = raw_connect(attnd), silent = raw_connect(attnd);
+        raw_send(fd, "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n");
+        char *answer = raw_read(fd, 30);
+        assert_null(strstr(answer, "HTTP/1.1 200"));
+        free(answer);
+        (void)close(fd);
+        struct request request = {
+            .path = "/attention", .body = ENDLESS_JSON, .body_bytes = strlen(ENDLESS_JSON), .ca_file = cert, .timeout_s = 0.7};
+        struct reply reply = request_send(attnd, &request);
+        assert_int_not_equal(reply.curl_code, 0);
+        reply_done(&reply);
+        assert_true(attnd_logs(attnd, "client gone", 30));
+        request = (struct request){.path = "/health/live", .ca_file = cert};
+        reply = request_send(attnd, &request);
+        assert_int_equal(reply.status, 200);
+        reply_done(&reply);
+        (void)close(silent);
+        attnd_stop(attnd);
+    } else {
+        print_message("there is no openssl command to make a certificate with\n");
+    }
+    (void)unlink(cert);
+    (void)unlink(key);
+    (void)rmdir(folder.path);
+    free(cert);
+    free(key);
+}
+
+static void test_tls_errors(void **state)
+{
+    char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+    (void)state;
+    const char *const half[] = {"--tls-cert", "/nowhere/cert.pem", NULL};
+    assert_int_equal(attnd_run(half, out, err), 2);
+    assert_non_null(strstr(err, "--tls-key"));
+    const char *const missing[] = {"--listen", "127.0.0.1:0", "--tls-cert", "/nowhere/cert", "--tls-key", "/nowhere/key", NULL};
+    assert_int_equal(attnd_run(missing, out, err), 2);
+    assert_non_null(strstr(err, "--tls-cert /nowhere/cert"));
+
+    struct folder folder = folder_new();
+    char *file = folder_file(&folder, "cert.pem", "-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----\n");
+    const char *const broken[] = {"--listen", "127.0.0.1:0", "--tls-cert", file, "--tls-key", file, NULL};
+    assert_int_equal(attnd_run(broken, out, err), 1);
+    assert_non_null(strstr(err, "attnd: cannot start to serve"));
+    (void)unlink(file);
+    (void)rmdir(folder.path);
+    free(file);
+}
+
+static const struct CMUnitTest tests[] = {
+    HTTP_TEST(test_api_key), HTTP_TEST(test_api_key_file_errors), HTTP_TEST(test_cors),
+    HTTP_TEST(test_tls),     HTTP_TEST(test_tls_errors),
+};
+
+const struct group access_group = GROUP(tests);

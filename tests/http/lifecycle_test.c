@@ -1,0 +1,262 @@
+/* lifecycle_test.c: options, addresses, start and end. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/http/groups.h"
+#include "tests/http/harness.h"
+
+static void assert_live(const struct attnd *attnd)
+{
+    struct reply reply = get(attnd, "/health/live", NULL);
+    assert_int_equal(reply.status, 200);
+    reply_done(&reply);
+}
+
+static void test_help_and_version(void **state)
+{
+    static const char *const names[] = {
+        "--listen",      "--threads",         "--queue",        "--max-body",        "--max-request-memory",
+        "--memory",      "--max-connections", "--idle-timeout", "--request-timeout", "--api-key-file",
+        "--cors-origin", "--tls-cert",        "--tls-key",      "--log-format",      "ATTND_"};
+    char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+    (void)state;
+    const char *const help[] = {"--help", NULL};
+    assert_int_equal(attnd_run(help, out, err), 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        assert_non_null(strstr(out, names[i]));
+    const char *const version[] = {"--threads", "wrong", "--version", NULL};
+    assert_int_equal(attnd_run(version, out, err), 0);
+    assert_int_equal(strncmp(out, "attnd ", 6), 0);
+    assert_int_equal(count_of(out, "\n"), 1);
+}
+
+static void test_wrong_options(void **state)
+{
+    static const struct {
+        const char *options[7];
+        const char *says;
+    } cases[] = {
+        {{"--bogus"}, "unknown option --bogus"},
+        {{"bogus"}, "unknown option bogus"},
+        {{"--thread", "2"}, "unknown option --thread"},
+        {{"--threads"}, "--threads needs a value: N"},
+        {{"--threads", ""}, "--threads: \"\" is not a whole number"},
+        {{"--threads", "0"}, "--threads: 0 is not between 1 and 1024"},
+        {{"--threads", "-1"}, "--threads: \"-1\" is not a whole number"},
+        {{"--threads", "2K"}, "--threads: \"2K\" is not a whole number"},
+        {{"--threads=1025"}, "--threads: 1025 is not between"},
+        {{"--queue", "99999999999999999999999"}, "--queue: 99999999999999999999999 is not between"},
+        {{"--max-body", "12T"}, "--max-body: \"12T\" is not a number of bytes"},
+        {{"--max-body", "K"}, "--max-body: \"K\" is not a number of bytes"},
+        {{"--max-body", "1KK"}, "is not a number of bytes"},
+        {{"--max-body", "18446744073709551615G"}, "is not between"},
+        {{"--max-body", "100M", "--memory", "100M"}, "--max-body 104857600 leaves nothing of --memory 104857600"},
+        {{"--max-request-memory", "200M", "--memory", "100M"}, "--max-request-memory 209715200 leaves nothing"},
+        {{"--max-body", "60M", "--max-request-memory", "60M", "--memory", "100M"}, "do not fit into --memory"},
+        {{"--idle-timeout", "0"}, "--idle-timeout: 0 is not between"},
+        {{"--request-timeout", "soon"}, "--request-timeout: \"soon\" is not a whole number"},
+        {{"--log-format", "xml"}, "--log-format: \"xml\" is neither text nor json"},
+        {{"--cors-origin", "example.org"}, "is no origin"},
+        {{"--cors-origin", "https://a.org,https://b.org"}, "one origin"},
+        {{"--cors-origin", "https://a.org\r\nX: y"}, "one origin"},
+        {{"--listen", "8080"}, "has no port"},
+        {{"--listen", "127.0.0.1:"}, "has no port"},
+        {{"--listen", "127.0.0.1:65536"}, "is no port"},
+        {{"--listen", "127.0.0.1:http"}, "is no port"},
+        {{"--listen", "::1:80"}, "in brackets"},
+        {{"--listen", "no such host:80"}, "cannot look up"},
+    };
+    char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int status = attnd_run(cases[i].options, out, err);
+        if (status != 2 || strstr(err, cases[i].says) == NULL)
+            print_error("%s: status %d, \"%s\"\n", cases[i].options[0], status, err);
+        assert_int_equal(status, 2);
+        assert_non_null(strstr(err, cases[i].says));
+        assert_non_null(strstr(err, "attnd: "));
+        assert_string_equal(out, "");
+    }
+}
+
+static void test_environment(void **state)
+{
+    char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+    (void)state;
+    assert_int_equal(setenv("ATTND_MAX_BODY", "2K", 1), 0);
+    assert_int_equal(setenv("ATTND_THREADS", "3", 1), 0);
+    assert_int_equal(setenv("ATTND_CORS_ORIGIN", "", 1), 0);
+    struct attnd *attnd = attnd_start("--threads", "1", NULL);
+    assert_true(attnd_logs(attnd, "threads 1, queue 64", 30));
+    assert_true(attnd_logs(attnd, "max-body 2048", 30));
+    attnd_stop(attnd);
+    assert_int_equal(setenv("ATTND_MAX_BODY", "lots", 1), 0);
+    const char *const none[] = {NULL};
+    assert_int_equal(attnd_run(none, out, err), 2);
+    assert_non_null(strstr(err, "attnd: ATTND_MAX_BODY: \"lots\" is not a number of bytes"));
+    (void)unsetenv("ATTND_MAX_BODY");
+    (void)unsetenv("ATTND_THREADS");
+    (void)unsetenv("ATTND_CORS_ORIGIN");
+}
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    struct attnd *attnd = attnd_start("--listen", "localhost:0", NULL);
+    assert_live(attnd);
+    attnd_stop(attnd);
+
+    attnd = attnd_start("--listen=:0", NULL, NULL);
+    assert_null(strstr(attnd->url, ":0"));
+    attnd_stop(attnd);
+}
+
+static void test_ipv6(void **state)
+{
+    (void)state;
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        print_message("this machine has no IPv6\n");
+        return;
+    }
+    (void)close(fd);
+    struct attnd *attnd = attnd_start("--listen", "[::1]:0", NULL);
+    assert_int_equal(strncmp(attnd->url, "http://[::1]:", 13), 0);
+    assert_live(attnd);
+    attnd_stop(attnd);
+}
+
+static void test_address_in_use(void **state)
+{
+    char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL, NULL);
+    const char *const options[] = {"--listen", attnd->url + strlen("http://"), NULL};
+    assert_int_equal(attnd_run(options, out, err), 1);
+    assert_non_null(strstr(err, "attnd: cannot listen on 127.0.0.1:"));
+    attnd_stop(attnd);
+}
+
+/* The running and the queued request are answered, whoever comes later is sent away, and then it ends. */
+static void check_drain(int signal_number)
+{
+    struct attnd *attnd = attnd_start("--threads", "1", NULL);
+    char *json = busy_json(attnd, 2);
+    struct pending *running = post_later(attnd, "/attention", json);
+    sleep_s(0.3);
+    struct pending *queued = post_later(attnd, "/attention", json);
+    sleep_s(0.3);
+    struct reply reply = get(attnd, "/health/ready", NULL);
+    assert_int_equal(reply.status, 200);
+    reply_done(&reply);
+
+    (void)kill(attnd->pid, signal_number);
+    sleep_s(0.2);
+    reply = get(attnd, "/health/ready", NULL);
+    assert_problem(&reply, 503);
+    assert_non_null(reply_header(&reply, "Retry-After"));
+    reply_done(&reply);
+    assert_live(attnd);
+    reply = post_json(attnd, "/attention", SMALL_JSON, NULL);
+    assert_problem(&reply, 503);
+    assert_non_null(reply_header(&reply, "Retry-After"));
+    assert_string_equal(reply_header(&reply, "Connection"), "close");
+    reply_done(&reply);
+
+    reply = pending_reply(running);
+    assert_int_equal(reply.status, 200);
+    reply_done(&reply);
+    reply = pending_reply(queued);
+    assert_int_equal(reply.status, 200);
+    reply_done(&reply);
+    assert_int_equal(attnd_wait(attnd), 0);
+    free(json);
+}
+
+static void test_drain_on_sigterm(void **state)
+{
+    (void)state;
+    check_drain(SIGTERM);
+}
+
+static void test_drain_on_sigint(void **state)
+{
+    (void)state;
+    check_drain(SIGINT);
+}
+
+/* A body that is on its way belongs to a request that was admitted. */
+static void test_drain_waits_for_a_body(void **state)
+{
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL, NULL);
+    char *text = raw_post("/attention", "", SMALL_JSON);
+    int fd = raw_connect(attnd);
+    assert_true(raw_try_send(fd, text, strlen(text) - 10));
+    sleep_s(0.3);
+    (void)kill(attnd->pid, SIGTERM);
+    sleep_s(1);
+    raw_send(fd, text + strlen(text) - 10);
+    char *answer = raw_read(fd, 60);
+    assert_int_equal(strncmp(answer, "HTTP/1.1 200 OK", 15), 0);
+    free(answer);
+    free(text);
+    (void)close(fd);
+    assert_int_equal(attnd_wait(attnd), 0);
+}
+
+static void test_second_signal(void **state)
+{
+    static const int signals[] = {SIGTERM, SIGINT};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct attnd *attnd = attnd_start("--request-timeout", "600", NULL);
+        char *text = raw_post("/attention", "", ENDLESS_JSON);
+        int fd = raw_connect(attnd);
+        raw_send(fd, text);
+        sleep_s(0.5);
+        (void)kill(attnd->pid, SIGTERM);
+        sleep_s(0.5);
+        (void)kill(attnd->pid, signals[i]);
+        double since = seconds_now();
+        assert_int_equal(attnd_wait(attnd), 128 + signals[i]);
+        assert_true(seconds_now() - since < 30);
+        (void)close(fd);
+        free(text);
+    }
+}
+
+/* Idle connections do not keep it from ending. */
+static void test_end_with_idle_connections(void **state)
+{
+    int fds[8];
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL, NULL);
+    for (size_t i = 0; i < 8; i++)
+        fds[i] = raw_connect(attnd);
+    raw_send(fds[0], "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n");
+    sleep_s(0.2);
+    attnd_stop(attnd);
+    for (size_t i = 0; i < 8; i++)
+        (void)close(fds[i]);
+}
+
+static const struct CMUnitTest tests[] = {
+    HTTP_TEST(test_help_and_version),
+    HTTP_TEST(test_wrong_options),
+    HTTP_TEST(test_environment),
+    HTTP_TEST(test_addresses),
+    HTTP_TEST(test_ipv6),
+    HTTP_TEST(test_address_in_use),
+    HTTP_TEST(test_drain_on_sigterm),
+    HTTP_TEST(test_drain_on_sigint),
+    HTTP_TEST(test_drain_waits_for_a_body),
+    HTTP_TEST(test_second_signal),
+    HTTP_TEST(test_end_with_idle_connections),
+};
+
+const struct group lifecycle_group = GROUP(tests);

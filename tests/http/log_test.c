@@ -1,0 +1,130 @@
+/* log_test.c: a line a request, which no client can forge or break. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/http/groups.h"
+#include "tests/http/harness.h"
+
+/* Requests whose parts try to look like something else in the log. */
+static void send_nasty(const struct attnd *attnd)
+{
+    static const char *const texts[] = {
+        "GET /a\"b\\c\x01\x7f\xc3\xa9'$(x)%0a HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n",
+        "GET /x\"status=200 HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n",
+        "G\"T\x02 /method HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n",
+        "GET /id HTTP/1.1\r\nHost: test\r\nX-Request-Id: a\\b\\\r\nConnection: close\r\n\r\n",
+        "GET /query?secret=1 HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        int fd = raw_connect(attnd);
+        raw_send(fd, texts[i]);
+        char *answer = raw_read(fd, 30);
+        assert_int_equal(strncmp(answer, "HTTP/1.1 4", 10), 0);
+        free(answer);
+        (void)close(fd);
+    }
+}
+
+static void send_ordinary(const struct attnd *attnd)
+{
+    struct reply reply = post_json(attnd, "/attention", SMALL_JSON, "X-Request-Id: the-id", NULL);
+    assert_int_equal(reply.status, 200);
+    reply_done(&reply);
+    reply = get(attnd, "/health/live", "X-Request-Id: last", NULL);
+    reply_done(&reply);
+}
+
+static void test_text(void **state)
+{
+    char method[16], path[64], id[64], end[16];
+    unsigned status, in, out;
+    double receive, queue, parse, compute, encode, send, total;
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL, NULL);
+    send_nasty(attnd);
+    send_ordinary(attnd);
+    assert_true(attnd_logs(attnd, "\"last\"", 30));
+    char *log = attnd_log(attnd);
+    assert_int_equal(count_of(log, "Z request method="), 7);
+    assert_int_equal(count_of(log, "\n"), 3 + 7);
+    assert_non_null(strstr(log, "path=\"/a\\\"b\\\\c\\x01\\x7f\\xc3\\xa9'$(x)%0a\" status=404"));
+    assert_non_null(strstr(log, "path=\"/x\\\"status=200\" status=404"));
+    assert_non_null(strstr(log, "request_id=\"a\\\\b\\\\\""));
+    assert_null(strstr(log, "secret"));
+    for (const char *c = log; *c != '\0'; c++)
+        assert_true(*c == '\n' || (*c >= ' ' && *c < 0x7f));
+    char *line = strstr(log, " request method=\"POST\"");
+    assert_non_null(line);
+    assert_int_equal(
+        sscanf(line,
+               " request method=\"%15[^\"]\" path=\"%63[^\"]\" status=%u bytes_in=%u bytes_out=%u receive_ms=%lf queue_ms=%lf "
+               "parse_ms=%lf compute_ms=%lf encode_ms=%lf send_ms=%lf total_ms=%lf request_id=\"%63[^\"]\" end=\"%15[^\"]\"",
+               method, path, &status, &in, &out, &receive, &queue, &parse, &compute, &encode, &send, &total, id, end),
+        14);
+    assert_string_equal(path, "/attention");
+    assert_int_equal(status, 200);
+    assert_int_equal(in, strlen(SMALL_JSON));
+    assert_true(out > 0 && total > 0 && compute > 0);
+    assert_true(receive + queue + parse + compute + encode + send < total + 1);
+    assert_string_equal(id, "the-id");
+    assert_string_equal(end, "ok");
+    free(log);
+    attnd_stop(attnd);
+}
+
+static void test_json(void **state)
+{
+    size_t request_count = 0;
+    (void)state;
+    struct attnd *attnd = attnd_start("--log-format", "json", NULL);
+    send_nasty(attnd);
+    send_ordinary(attnd);
+    assert_true(attnd_logs(attnd, "\"last\"", 30));
+    char *log = attnd_log(attnd), *rest = log;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL && *line != '\0';) {
+        json_error_t error;
+        json_t *json = json_loads(line, JSON_REJECT_DUPLICATES, &error);
+        if (json == NULL)
+            print_error("%s: %s\n", error.text, line);
+        assert_non_null(json);
+        assert_true(json_is_string(json_object_get(json, "time")));
+        const char *event = json_string_value(json_object_get(json, "event"));
+        if (strcmp(event, "request") == 0) {
+            request_count++;
+            assert_true(json_is_string(json_object_get(json, "method")));
+            assert_true(json_is_string(json_object_get(json, "path")));
+            assert_true(json_is_integer(json_object_get(json, "status")));
+            assert_true(json_is_integer(json_object_get(json, "bytes_in")));
+            assert_true(json_is_real(json_object_get(json, "total_ms")));
+            assert_true(json_is_string(json_object_get(json, "request_id")));
+            assert_string_equal(json_string_value(json_object_get(json, "end")), "ok");
+        } else {
+            assert_true(json_is_string(json_object_get(json, "message")));
+        }
+        json_decref(json);
+    }
+    assert_int_equal(request_count, 7);
+    free(log);
+    attnd_stop(attnd);
+}
+
+/* What was used is said at the start. */
+static void test_start_is_logged(void **state)
+{
+    (void)state;
+    struct attnd *attnd = attnd_start("--memory", "1G", "--threads", "2", "--queue", "17", NULL);
+    assert_true(
+        attnd_logs(attnd, "threads 2, queue 17, memory 1073741824, max-request-memory 536870912, max-body 268435456", 30));
+    attnd_stop(attnd);
+}
+
+static const struct CMUnitTest tests[] = {
+    HTTP_TEST(test_text),
+    HTTP_TEST(test_json),
+    HTTP_TEST(test_start_is_logged),
+};
+
+const struct group log_group = GROUP(tests);

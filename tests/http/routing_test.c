@@ -1,0 +1,242 @@
+/* routing_test.c: paths, methods, and the headers that every reply has. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/http/groups.h"
+#include "tests/http/harness.h"
+
+static struct reply call(const char *method, const char *path)
+{
+    struct reply reply = request_send(attnd_shared(), &(struct request){.method = method, .path = path});
+    assert_int_equal(reply.curl_code, 0);
+    return reply;
+}
+
+static void test_health(void **state)
+{
+    static const char *const paths[][2] = {
+        {"/health/live", "{\"status\":\"live\"}\n"},
+        {"/health/ready", "{\"status\":\"ready\"}\n"},
+        {"/health/live?verbose=1", "{\"status\":\"live\"}\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct reply reply = get(attnd_shared(), paths[i][0], NULL);
+        assert_int_equal(reply.status, 200);
+        assert_string_equal(reply.body, paths[i][1]);
+        assert_string_equal(reply_header(&reply, "Content-Type"), "application/json");
+        assert_string_equal(reply_header(&reply, "Cache-Control"), "no-store");
+        assert_null(reply_header(&reply, "Server-Timing"));
+        reply_done(&reply);
+    }
+}
+
+static void test_head(void **state)
+{
+    (void)state;
+    struct reply reply = call("HEAD", "/health/live");
+    assert_int_equal(reply.status, 200);
+    assert_int_equal(reply.body_bytes, 0);
+    assert_string_equal(reply_header(&reply, "Content-Length"), "18");
+    reply_done(&reply);
+
+    reply = call("HEAD", "/nowhere");
+    assert_int_equal(reply.status, 404);
+    assert_int_equal(reply.body_bytes, 0);
+    reply_done(&reply);
+
+    reply = call("HEAD", "/attention");
+    assert_int_equal(reply.status, 405);
+    assert_int_equal(reply.body_bytes, 0);
+    reply_done(&reply);
+}
+
+static void test_not_found(void **state)
+{
+    static const char *const paths[] = {"/nowhere", "/attention/",  "/attentions", "/attentio", "/ATTENTION",
+                                        "/health",  "/%61ttention", "//attention", "/.."};
+    (void)state;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct reply reply = get(attnd_shared(), paths[i], NULL);
+        assert_problem(&reply, 404);
+        assert_non_null(strstr(reply.body, "POST /attention"));
+        assert_non_null(strstr(reply.body, "GET /health/live"));
+        assert_non_null(strstr(reply.body, "GET /health/ready"));
+        reply_done(&reply);
+    }
+}
+
+/* A path longer than what is kept of it is still only unknown. */
+static void test_long_path(void **state)
+{
+    char path[2000];
+    (void)state;
+    memset(path, 'a', sizeof path);
+    path[0] = '/';
+    path[sizeof path - 1] = '\0';
+    struct reply reply = get(attnd_shared(), path, NULL);
+    assert_problem(&reply, 404);
+    reply_done(&reply);
+}
+
+static void test_method_not_allowed(void **state)
+{
+    static const char *const cases[][3] = {
+        {"GET", "/attention", "POST, OPTIONS"},
+        {"PUT", "/attention", "POST, OPTIONS"},
+        {"DELETE", "/attention?x=y", "POST, OPTIONS"},
+        {"POST", "/health/live", "GET, HEAD, OPTIONS"},
+        {"PATCH", "/health/ready", "GET, HEAD, OPTIONS"},
+        {"get", "/health/ready", "GET, HEAD, OPTIONS"},
+        {"AVERYLONGMETHODNAMEINDEED", "/health/ready", "GET, HEAD, OPTIONS"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct reply reply = call(cases[i][0], cases[i][1]);
+        assert_problem(&reply, 405);
+        assert_string_equal(reply_header(&reply, "Allow"), cases[i][2]);
+        reply_done(&reply);
+    }
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    struct reply reply = call("OPTIONS", "/attention");
+    assert_int_equal(reply.status, 204);
+    assert_int_equal(reply.body_bytes, 0);
+    assert_string_equal(reply_header(&reply, "Allow"), "POST, OPTIONS");
+    assert_null(reply_header(&reply, "Access-Control-Allow-Origin"));
+    reply_done(&reply);
+
+    reply = call("OPTIONS", "/health/live");
+    assert_int_equal(reply.status, 204);
+    assert_string_equal(reply_header(&reply, "Allow"), "GET, HEAD, OPTIONS");
+    reply_done(&reply);
+
+    reply = call("OPTIONS", "/nowhere");
+    assert_problem(&reply, 404);
+    reply_done(&reply);
+
+    int fd = raw_connect(attnd_shared());
+    raw_send(fd, "OPTIONS * HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+    char *text = raw_read(fd, 30);
+    assert_non_null(strstr(text, "HTTP/1.1 204 "));
+    assert_non_null(strstr(text, "Allow: "));
+    free(text);
+    (void)close(fd);
+}
+
+/* A body that nobody wants does not cost a small request its connection. */
+static void test_body_of_refused_request_is_skipped(void **state)
+{
+    (void)state;
+    const struct attnd *attnd = attnd_shared();
+    struct reply reply = post(attnd, "/nowhere", "some body", 9, NULL);
+    assert_problem(&reply, 404);
+    reply_done(&reply);
+    reply = get(attnd, "/health/live", NULL);
+    assert_int_equal(reply.status, 200);
+    assert_int_equal(reply.connection_count, 0);
+    reply_done(&reply);
+}
+
+static void test_request_id(void **state)
+{
+    char longest[15 + 128 + 1] = "X-Request-Id: ", first[64];
+    (void)state;
+    const struct attnd *attnd = attnd_shared();
+
+    struct reply reply = get(attnd, "/health/live", NULL);
+    const char *id = reply_header(&reply, "X-Request-Id");
+    assert_int_equal(strlen(id), 32);
+    for (size_t i = 0; i < 32; i++)
+        assert_true(isxdigit((unsigned char)id[i]));
+    (void)snprintf(first, sizeof first, "%s", id);
+    reply_done(&reply);
+    reply = get(attnd, "/health/live", NULL);
+    assert_string_not_equal(reply_header(&reply, "X-Request-Id"), first);
+    reply_done(&reply);
+
+    reply = get(attnd, "/nowhere", "X-Request-Id: trace/42:a-b_c~!", NULL);
+    assert_string_equal(reply_header(&reply, "x-request-id"), "trace/42:a-b_c~!");
+    reply_done(&reply);
+
+    memset(longest + 14, 'i', 128);
+    longest[14 + 128] = '\0';
+    reply = get(attnd, "/health/live", longest, NULL);
+    assert_string_equal(reply_header(&reply, "X-Request-Id"), longest + 14);
+    reply_done(&reply);
+}
+
+static void test_request_id_refused(void **state)
+{
+    char too_long[15 + 129 + 1] = "X-Request-Id: ";
+    (void)state;
+    memset(too_long + 14, 'i', 129);
+    too_long[14 + 129] = '\0';
+    const char *const bad[] = {"X-Request-Id: two words",   "X-Request-Id: \"quoted\"", "X-Request-Id: it's",
+                               "X-Request-Id: caf\xc3\xa9", "X-Request-Id: tab\there",  too_long};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct reply reply = get(attnd_shared(), "/health/live", bad[i], NULL);
+        assert_int_equal(reply.status, 200);
+        assert_int_equal(strlen(reply_header(&reply, "X-Request-Id")), 32);
+        reply_done(&reply);
+    }
+}
+
+static void test_server_timing(void **state)
+{
+    double queue, parse, compute, encode;
+    (void)state;
+    struct reply reply = post_json(attnd_shared(), "/attention", SMALL_JSON, NULL);
+    assert_int_equal(reply.status, 200);
+    assert_int_equal(sscanf(reply_header(&reply, "Server-Timing"),
+                            "queue;dur=%lf, parse;dur=%lf, compute;dur=%lf, encode;dur=%lf", &queue, &parse, &compute, &encode),
+                     4);
+    assert_true(queue >= 0 && parse >= 0 && compute > 0 && encode >= 0);
+    assert_true(queue + parse + compute + encode < 1000 * reply.seconds + 1);
+    reply_done(&reply);
+}
+
+static void test_unsupported_media(void **state)
+{
+    (void)state;
+    struct reply reply = post(attnd_shared(), "/attention", SMALL_JSON, strlen(SMALL_JSON), "Content-Type: image/png", NULL);
+    assert_problem(&reply, 415);
+    reply_done(&reply);
+    reply = post_json(attnd_shared(), "/attention", SMALL_JSON, "Content-Encoding: zstd", NULL);
+    assert_problem(&reply, 415);
+    reply_done(&reply);
+    reply = post_json(attnd_shared(), "/attention", SMALL_JSON, "Content-Encoding: identity", NULL);
+    assert_int_equal(reply.status, 200);
+    reply_done(&reply);
+}
+
+static void test_empty_body(void **state)
+{
+    (void)state;
+    struct reply reply = post(attnd_shared(), "/attention", "", 0, NULL);
+    assert_problem(&reply, 400);
+    reply_done(&reply);
+}
+
+static const struct CMUnitTest tests[] = {
+    HTTP_TEST(test_health),
+    HTTP_TEST(test_head),
+    HTTP_TEST(test_not_found),
+    HTTP_TEST(test_long_path),
+    HTTP_TEST(test_method_not_allowed),
+    HTTP_TEST(test_options),
+    HTTP_TEST(test_body_of_refused_request_is_skipped),
+    HTTP_TEST(test_request_id),
+    HTTP_TEST(test_request_id_refused),
+    HTTP_TEST(test_server_timing),
+    HTTP_TEST(test_unsupported_media),
+    HTTP_TEST(test_empty_body),
+};
+
+const struct group routing_group = GROUP(tests);
