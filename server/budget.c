@@ -1,6 +1,7 @@
 #include "server/budget.h"
 
 #include <assert.h>
+#include <malloc.h>
 
 #include "core/size.h"
 #include "server/sync.h"
@@ -24,13 +25,24 @@ static size_t free_bytes_locked(const struct budget *budget)
     return budget->total_bytes - budget->bodies_bytes - budget->grants_bytes;
 }
 
+/* Called before `bytes` more are in use. */
+static void let_go_locked(struct budget *budget, size_t bytes)
+{
+    if (budget->freed_bytes <= free_bytes_locked(budget) - bytes)
+        return;
+    (void)malloc_trim(0);
+    budget->freed_bytes = 0;
+}
+
 bool budget_take_body(struct budget *budget, size_t bytes)
 {
     sync_lock(&budget->mutex);
     size_t room = size_min(free_bytes_locked(budget), budget->bodies_bytes_max - budget->bodies_bytes);
     bool fits = bytes <= room;
-    if (fits)
+    if (fits) {
+        let_go_locked(budget, bytes);
         budget->bodies_bytes += bytes;
+    }
     sync_unlock(&budget->mutex);
     return fits;
 }
@@ -40,6 +52,7 @@ void budget_return_body(struct budget *budget, size_t bytes)
     sync_lock(&budget->mutex);
     assert(bytes <= budget->bodies_bytes);
     budget->bodies_bytes -= bytes;
+    budget->freed_bytes = size_add(budget->freed_bytes, bytes);
     (void)pthread_cond_broadcast(&budget->changed);
     sync_unlock(&budget->mutex);
 }
@@ -86,6 +99,7 @@ bool budget_grant(struct budget *budget, struct budget_grant *grant, size_t byte
     bool granted = wait_locked(budget, &waiter, bytes, job, err);
     leave_line_locked(budget, &waiter);
     if (granted) {
+        let_go_locked(budget, bytes);
         grant->bytes += bytes;
         budget->grants_bytes += bytes;
     }
@@ -103,6 +117,7 @@ void budget_return_grant(struct budget *budget, struct budget_grant *grant)
     sync_lock(&budget->mutex);
     assert(grant->bytes <= budget->grants_bytes);
     budget->grants_bytes -= grant->bytes;
+    budget->freed_bytes = size_add(budget->freed_bytes, grant->bytes);
     budget->giver_count--;
     grant->bytes = 0;
     (void)pthread_cond_broadcast(&budget->changed);

@@ -7,6 +7,9 @@
  * while somebody will give back: a request that holds a grant and does not wait itself, because it computes or its reply
  * is on the way out. Where all holders wait too, the first of them is refused, and so on: no deadlock.
  *
+ * What is given back must have been freed before, but the C library may keep it: small pieces between others that live on.
+ * Before that could add up to more than the total, the library is told to let go of it.
+ *
  * Threads  every function from any thread. */
 #ifndef ATTND_SERVER_BUDGET_H
 #define ATTND_SERVER_BUDGET_H
@@ -29,6 +32,7 @@ struct budget {
     pthread_cond_t changed;
     size_t total_bytes, bodies_bytes_max;
     size_t bodies_bytes, grants_bytes;  /* in use */
+    size_t freed_bytes;                 /* given back since the C library was last told to let go */
     size_t giver_count;                 /* holders of a grant that do not wait for more */
     struct budget_waiter *first, *last; /* those that wait for a grant */
 };
