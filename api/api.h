@@ -1,7 +1,7 @@
 /* api.h: one request's bytes in, one reply's bytes out. A pure function of its arguments: no socket, no clock but for
  * the timings, no state between calls; so it is tested and fuzzed without a daemon.
  *
- * Memory   the reply's body lives in the call's arena and dies in api_call_done.
+ * Memory   the request's body may be read until the reply has gone out; the reply's body lives in the call's arena and dies in api_call_done.
  * Fails    never: an error becomes a problem+json reply (RFC 9457).
  * Threads  reentrant; one call belongs to one thread at a time. */
 #ifndef ATTND_API_API_H
@@ -27,6 +27,7 @@ struct api_limits {
 struct api_request {
     const char *content_type; /* the header's value; NULL where absent */
     const char *accept;       /* the header's value; NULL where absent */
+    const char *json_length;  /* of Inference-Header-Content-Length: bytes of JSON before binary tensors; NULL where absent */
     const char *body;         /* borrowed until api_call_done; need not end in NUL */
     size_t body_bytes;
 };
@@ -35,11 +36,21 @@ struct api_timings {
     double parse_ms, compute_ms, encode_ms;
 };
 
+/* Bytes that go out as they lie in memory. */
+#define API_PARTS_MAX 16
+struct api_part {
+    const void *data;
+    size_t bytes;
+};
+
 struct api_reply {
     int status;               /* of HTTP */
     const char *content_type; /* static */
-    const char *body;         /* owned by the call */
+    const char *body;         /* owned by the call, or static */
     size_t body_bytes;
+    const struct api_part *parts; /* owned by the call: what follows body, in order; numbers that are not copied again */
+    size_t part_count;
+    size_t json_bytes;     /* > 0: the value of the Inference-Header-Content-Length header */
     const char *allow;     /* static, or NULL: the value of the Allow header (405) */
     int retry_after_s;     /* > 0: the value of the Retry-After header (503) */
     enum error_code error; /* ERROR_NONE where status is 200 */

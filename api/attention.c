@@ -1,14 +1,12 @@
 /* attention.c: from a request's bytes to a reply's, whatever its face. The whole of it stands in attention_reply. */
-#include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include "api/api.h"
-#include "api/envelope.h"
 #include "api/face.h"
-#include "api/infer.h"
 #include "api/infer_reply.h"
+#include "api/media.h"
 #include "api/problem.h"
+#include "api/safetensors.h"
 #include "core/blas.h"
 #include "core/size.h"
 
@@ -25,48 +23,40 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* JSON comes as JSON, as what `curl -d` calls a form, as text, or with no type at all; a body that says it is something else is
- * not guessed at. */
-static bool check_media(const char *content_type, struct error *err)
+static bool check_media(enum api_face face, const char *content_type, struct error *err)
 {
-    static const char *const json_types[] = {"application/json", "application/x-www-form-urlencoded", "text/json", "text/plain",
-                                             "application/octet-stream"};
-    if (content_type == NULL || content_type[0] == '\0')
-        return true;
-    size_t length = strcspn(content_type, "; \t");
-    for (size_t i = 0; i < sizeof json_types / sizeof json_types[0]; i++)
-        if (strlen(json_types[i]) == length && strncasecmp(content_type, json_types[i], length) == 0)
-            return true;
-    if (length > 5 && strncasecmp(content_type + length - 5, "+json", 5) == 0)
-        return true;
-    return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content type %.100s is not read here; send application/json", content_type);
+    bool binary = face == API_ATTENTION && media_is(content_type, SAFETENSORS_TYPE);
+    return binary || media_may_be_json(content_type) ||
+           error_set(err, ERROR_UNSUPPORTED_MEDIA, "content type %.100s is not read here; send application/json%s",
+                     content_type, face == API_ATTENTION ? " or " SAFETENSORS_TYPE : "");
 }
 
-/* What a request may take before its cost is known: the envelope and what decoding it needs. */
+/* What a request may take before its cost is known: two envelopes at the most, and what decoding them needs. */
 static size_t decode_cost(void)
 {
-    return size_add(lift_scan_cost(), arena_cost(sizeof(struct request)) + arena_cost(sizeof(struct plan)) +
-                                          arena_cost(sizeof(struct job)) +
-                                          arena_cost(sizeof(struct infer)) + arena_cost(LIFT_ENVELOPE_BYTES_MAX));
+    return size_add(size_multiply(2, lift_scan_cost()), arena_cost(FACE_DECODE_BYTES_MAX) + arena_cost(sizeof(struct request)) +
+                                                            arena_cost(sizeof(struct plan)) + arena_cost(sizeof(struct job)) +
+                                                            arena_cost(sizeof(struct lift)));
 }
 
 /* Body to plan: nothing here grows with the tensors. */
-static struct plan *decode(const struct face *face, const struct api_request *request, struct lift *lift, struct arena *arena,
-                           struct error *err)
+static struct job *decode(const struct face *face, const struct api_request *sent, struct arena *arena, struct error *err)
 {
-    struct request *decoded = arena_alloc(arena, sizeof *decoded, err);
+    struct request *request = arena_alloc(arena, sizeof *request, err);
     struct plan *plan = arena_alloc(arena, sizeof *plan, err);
-    json_t *envelope = NULL;
-    bool done = decoded != NULL && plan != NULL && check_media(request->content_type, err) &&
-                lift_scan(request->body_bytes == 0 ? "" : request->body, request->body_bytes, arena, lift, err) && envelope_parse(lift, &envelope, err) &&
-                face->decode(lift, envelope, arena, decoded, err) && plan_resolve(decoded, plan, err);
-    json_decref(envelope);
-    return done ? plan : NULL;
+    struct lift *lift = arena_alloc(arena, sizeof *lift, err);
+    struct job *job = arena_alloc(arena, sizeof *job, err);
+    if (request == NULL || plan == NULL || lift == NULL || job == NULL)
+        return NULL;
+    if (!face->decode(sent, arena, lift, request, err) || !plan_resolve(request, plan, err))
+        return NULL;
+    *job = (struct job){.plan = plan, .lift = lift};
+    return job;
 }
 
 /* Computes what the plan will take, has the limits agree to it, and takes it. */
-static bool take_memory(const struct face *face, struct job *job, const struct api_limits *limits, const struct executor *executor, struct api_call *call,
-                        struct error *err)
+static bool take_memory(const struct face *face, struct job *job, const struct api_limits *limits,
+                        const struct executor *executor, struct api_call *call, struct error *err)
 {
     size_t text_bytes = face->reply_bytes_max(job->plan);
     struct job_memory costs = {0}, memory = {.arena = &call->arena};
@@ -85,25 +75,23 @@ static bool take_memory(const struct face *face, struct job *job, const struct a
 }
 
 /* A request's life in this room: decode, cost, read, compute, encode. */
-static bool attention_reply(const struct face *face, const struct api_request *request, const struct api_limits *limits,
+static bool attention_reply(const struct face *face, const struct api_request *sent, const struct api_limits *limits,
                             const struct executor *executor, struct api_call *call, struct error *err)
 {
     double started_ms = now_ms();
-    struct lift lift;
-    const struct plan *plan = decode(face, request, &lift, &call->arena, err);
-    struct job *job = plan == NULL ? NULL : arena_alloc(&call->arena, sizeof *job, err);
-    if (job == NULL)
-        return false;
-    *job = (struct job){.plan = plan, .lift = &lift};
-    if (!take_memory(face, job, limits, executor, call, err) || !job_read(job, err))
-        return false;
+    struct job *job = check_media(call->face, sent->content_type, err) ? decode(face, sent, &call->arena, err) : NULL;
+    bool read = job != NULL && take_memory(face, job, limits, executor, call, err) && job_read(job, err);
     double read_ms = now_ms();
-    if (!job_compute(job, &call->arena, executor, err))
+    call->timings.parse_ms = read_ms - started_ms;
+    if (!read)
         return false;
+    bool computed = job_compute(job, &call->arena, executor, err);
     double computed_ms = now_ms();
-    call->reply = (struct api_reply){.status = 200, .content_type = "application/json", .body = job->text};
-    call->reply.body_bytes = face->write_reply(job);
-    call->timings = (struct api_timings){read_ms - started_ms, computed_ms - read_ms, now_ms() - computed_ms};
+    call->timings.compute_ms = computed_ms - read_ms;
+    if (!computed)
+        return false;
+    face->write_reply(job, &call->reply);
+    call->timings.encode_ms = now_ms() - computed_ms;
     return true;
 }
 
@@ -111,11 +99,14 @@ static void compute(enum api_face which, const struct api_request *request, cons
                     const struct executor *executor, struct api_call *call)
 {
     const struct face *face = which == API_INFER ? &face_infer : &face_attention;
+    struct api_request sent = *request;
     struct error err;
     error_init(&err);
+    if (sent.body_bytes == 0)
+        sent.body = "";
     *call = (struct api_call){.face = which};
     arena_init(&call->arena, decode_cost());
-    if (!attention_reply(face, request, limits, executor, call, &err))
+    if (!attention_reply(face, &sent, limits, executor, call, &err))
         api_problem(&err, NULL, call);
 }
 

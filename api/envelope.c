@@ -97,22 +97,27 @@ void pointer_append(const char *pointer, const char *name, char *ret, size_t ret
         ret[used] = '\0';
 }
 
+bool envelope_unknown(const char *name, const char *pointer, const char *const *names, struct error *err)
+{
+    const char *nearest = names_nearest(name, names);
+    if (nearest == NULL)
+        return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field", name);
+    return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field; did you mean %s?", name, nearest);
+}
+
 bool envelope_known(const json_t *object, const char *pointer, const char *const *names, struct error *err)
 {
     const char *name;
     json_t *value;
-    json_object_foreach ((json_t *)object, name, value) {
+    json_object_foreach((json_t *)object, name, value)
+    {
         size_t i = 0;
         while (names[i] != NULL && strcmp(names[i], name) != 0)
             i++;
-        if (names[i] != NULL)
-            continue;
         char place[ERROR_POINTER_BYTES_MAX];
         pointer_append(pointer, name, place, sizeof place);
-        const char *nearest = names_nearest(name, names);
-        if (nearest == NULL)
-            return error_set_at(err, ERROR_INVALID, place, "%.60s: no such field", name);
-        return error_set_at(err, ERROR_INVALID, place, "%.60s: no such field; did you mean %s?", name, nearest);
+        if (names[i] == NULL)
+            return envelope_unknown(name, place, names, err);
     }
     return true;
 }
@@ -166,6 +171,9 @@ bool envelope_choice(const struct lift *lift, const json_t *value, const char *p
     size_t used = 0;
     for (size_t i = 0; choices[i] != NULL && used < sizeof expected; i++)
         used += (size_t)snprintf(expected + used, sizeof expected - used, "%s\"%s\"",
-                                 i == 0 ? "" : choices[i + 1] == NULL ? " or " : ", ", choices[i]);
+                                 i == 0                   ? ""
+                                 : choices[i + 1] == NULL ? " or "
+                                                          : ", ",
+                                 choices[i]);
     return envelope_refuse(lift, value, pointer, expected, err);
 }

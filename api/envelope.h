@@ -15,7 +15,8 @@
 bool envelope_parse(const struct lift *lift, json_t **ret, struct error *err) __attribute__((warn_unused_result));
 
 /* Sets "<what was found>, where <expected> is expected" at `pointer`; always returns false. */
-bool envelope_refuse(const struct lift *lift, const json_t *value, const char *pointer, const char *expected, struct error *err);
+bool envelope_refuse(const struct lift *lift, const json_t *value, const char *pointer, const char *expected,
+                     struct error *err);
 
 /* The member `name`; NULL where it is absent, or null, which is how some languages leave a member out. */
 const json_t *envelope_member(const json_t *object, const char *name);
@@ -23,6 +24,9 @@ const json_t *envelope_member(const json_t *object, const char *name);
 /* Fails on the first member of `object` whose name is not in `names` (NULL-terminated), with the nearest known name. */
 bool envelope_known(const json_t *object, const char *pointer, const char *const *names, struct error *err)
     __attribute__((warn_unused_result));
+
+/* Sets "no such field", with the nearest of `names`; always returns false. */
+bool envelope_unknown(const char *name, const char *pointer, const char *const *names, struct error *err);
 
 bool envelope_integer(const struct lift *lift, const json_t *value, const char *pointer, int64_t min, int64_t max, int64_t *ret,
                       struct error *err) __attribute__((warn_unused_result));

@@ -3,19 +3,24 @@
 #ifndef ATTND_API_FACE_H
 #define ATTND_API_FACE_H
 
+#include "api/api.h"
 #include "api/job.h"
 
 struct face {
-    /* The envelope to a request, which may borrow the lift and the arena, not the envelope. */
-    bool (*decode)(const struct lift *lift, const json_t *envelope, struct arena *arena, struct request *ret, struct error *err);
+    /* The body to a request, which may borrow the body, the lift and the arena. */
+    bool (*decode)(const struct api_request *sent, struct arena *arena, struct lift *lift, struct request *ret,
+                   struct error *err);
 
-    /* What write_reply writes at the most. SIZE_MAX where it overflows. */
+    /* The room that write_reply needs in job->text at the most. SIZE_MAX where it overflows. */
     size_t (*reply_bytes_max)(const struct plan *plan);
 
-    /* Writes to job->text; returns the number of bytes. May round the job's results. */
-    size_t (*write_reply)(struct job *job);
+    /* Fills in the reply, from the room and from the job's results as they lie. May round the results. */
+    void (*write_reply)(struct job *job, struct api_reply *ret);
 };
 
 extern const struct face face_attention, face_infer;
+
+/* What decode may take of the arena besides the lift. */
+#define FACE_DECODE_BYTES_MAX ((size_t)3 * LIFT_ENVELOPE_BYTES_MAX)
 
 #endif

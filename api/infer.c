@@ -5,12 +5,14 @@
 
 #include "api/envelope.h"
 #include "api/face.h"
+#include "api/infer_decode.h"
 #include "api/infer_reply.h"
+#include "core/size.h"
 
 const char *const infer_output_names[INFER_OUTPUTS + 1] = {"Y", "present_key", "present_value", "qk_matmul_output", NULL};
 
 static const char *const datatypes[WIRES + 1] = {
-    [WIRE_F64] = "FP64", [WIRE_F32] = "FP32",   [WIRE_F16] = "FP16", [WIRE_BF16] = "BF16",
+    [WIRE_F64] = "FP64",  [WIRE_F32] = "FP32",  [WIRE_F16] = "FP16", [WIRE_BF16] = "BF16",
     [WIRE_BOOL] = "BOOL", [WIRE_I64] = "INT64", [WIRES] = NULL,
 };
 
@@ -25,15 +27,6 @@ static const enum request_tensor input_tensors[] = {REQUEST_QUERY, REQUEST_KEY, 
                                                     REQUEST_MASK,  REQUEST_PAST_KEY, REQUEST_PAST_VALUE};
 #define INPUT_LENGTHS 6
 
-/* One request on its way in. */
-struct infer_decoder {
-    const struct lift *lift;
-    struct request *request;
-    struct infer *infer;
-    int64_t qk_mode;
-    struct error *err;
-};
-
 static bool check_datatype(const struct infer_decoder *d, size_t input, const struct source *source, const char *pointer)
 {
     bool real = source->wire == WIRE_F64 || source->wire == WIRE_F32 || source->wire == WIRE_F16 || source->wire == WIRE_BF16;
@@ -42,47 +35,88 @@ static bool check_datatype(const struct infer_decoder *d, size_t input, const st
     if (!fits)
         return error_set_at(d->err, ERROR_INVALID, pointer, "%s of datatype %s, where %s is expected", input_names[input],
                             infer_datatype(source->wire),
-                            input == INPUT_LENGTHS ? "INT64"
+                            input == INPUT_LENGTHS                 ? "INT64"
                             : input_tensors[input] == REQUEST_MASK ? "BOOL, or FP32, FP64, FP16 or BF16 to be added"
                                                                    : "FP32, FP64, FP16 or BF16");
-    bool bools = source_is_bool(source), empty = source->array->kind == LIFT_EMPTY;
+    bool bools = source_is_bool(source), empty = source->kind == SOURCE_ARRAY && source->array->kind == LIFT_EMPTY;
     if (!empty && bools != (source->wire == WIRE_BOOL))
-        return error_set_at(d->err, ERROR_INVALID, pointer, "%s data, where datatype %s is announced", bools ? "boolean" : "numeric",
-                            infer_datatype(source->wire));
+        return error_set_at(d->err, ERROR_INVALID, pointer, "%s data, where datatype %s is announced",
+                            bools ? "boolean" : "numeric", infer_datatype(source->wire));
     return true;
 }
 
-/* {"name", "shape", "datatype", "data"} */
-static bool decode_input(const struct infer_decoder *d, const json_t *value, const char *pointer)
+/* The input's next bytes behind the JSON, as many as its parameter binary_data_size says. */
+static bool decode_binary(struct infer_decoder *d, const json_t *size, const char *pointer, struct source *source)
+{
+    char place[SOURCE_POINTER_BYTES_MAX + sizeof "/parameters/binary_data_size"];
+    int64_t bytes = 0;
+    (void)snprintf(place, sizeof place, "%s/parameters/binary_data_size", pointer);
+    if (!envelope_integer(d->lift, size, place, 0, INT64_MAX, &bytes, d->err))
+        return false;
+    size_t needed = size_multiply(shape_count(source->rank, source->shape), wire_bytes(source->wire));
+    if ((uint64_t)bytes != needed)
+        return error_set_at(d->err, ERROR_INVALID, place, "%zu bytes, where shape and datatype need %zu", (size_t)bytes,
+                            needed);
+    if (needed > d->binary_bytes)
+        return error_set_at(d->err, ERROR_MALFORMED, place, "%zu bytes, where %zu are left behind the JSON%s", needed,
+                            d->binary_bytes,
+                            d->binary_bytes == 0 ? " (Inference-Header-Content-Length says how long the JSON is)" : "");
+    source->kind = SOURCE_BYTES;
+    source->bytes = d->binary;
+    source->array = NULL;
+    d->binary += needed;
+    d->binary_bytes -= needed;
+    return true;
+}
+
+/* The members that an input must have. */
+static bool check_members(const struct infer_decoder *d, const json_t *value, const char *pointer)
 {
     static const char *const names[] = {"name", "shape", "datatype", "data", "parameters", NULL};
-    char place[SOURCE_POINTER_BYTES_MAX + sizeof "/datatype"];
     if (!json_is_object(value))
         return envelope_refuse(d->lift, value, pointer, "an object with name, shape, datatype and data", d->err);
     if (!envelope_known(value, pointer, names, d->err))
         return false;
-    static const char *const needed[] = {"name", "shape", "datatype", "data", NULL};
-    for (size_t i = 0; needed[i] != NULL; i++)
-        if (json_object_get(value, needed[i]) == NULL)
-            return error_set_at(d->err, ERROR_INVALID, pointer, "an input without %s", needed[i]);
+    for (size_t i = 0; i < 3; i++)
+        if (json_object_get(value, names[i]) == NULL)
+            return error_set_at(d->err, ERROR_INVALID, pointer, "an input without %s", names[i]);
+    return true;
+}
+
+/* {"name", "shape", "datatype", "data"}, or with its data behind the JSON. */
+static bool decode_input(struct infer_decoder *d, const json_t *value, const char *pointer)
+{
+    static const char *const parameter_names[] = {"binary_data_size", NULL};
+    char place[SOURCE_POINTER_BYTES_MAX + sizeof "/parameters"];
+    if (!check_members(d, value, pointer))
+        return false;
     size_t input = 0, wire = 0;
     (void)snprintf(place, sizeof place, "%s/name", pointer);
     if (!envelope_choice(d->lift, json_object_get(value, "name"), place, input_names, &input, d->err))
         return false;
+    const json_t *parameters = json_object_get(value, "parameters"), *data = json_object_get(value, "data");
+    const json_t *binary_size = json_object_get(parameters, "binary_data_size");
+    (void)snprintf(place, sizeof place, "%s/parameters", pointer);
+    if (json_is_object(parameters) && !envelope_known(parameters, place, parameter_names, d->err))
+        return false;
+    if ((data == NULL) == (binary_size == NULL))
+        return error_set_at(d->err, ERROR_INVALID, pointer,
+                            data == NULL ? "an input without data" : "an input with data and binary_data_size");
     (void)snprintf(place, sizeof place, "%s/datatype", pointer);
     if (!envelope_choice(d->lift, json_object_get(value, "datatype"), place, datatypes, &wire, d->err))
         return false;
-    struct source *source =
-        input == INPUT_LENGTHS ? &d->request->key_lengths_list : &d->request->tensors[input_tensors[input]];
+    struct source *source = input == INPUT_LENGTHS ? &d->request->key_lengths_list : &d->request->tensors[input_tensors[input]];
     if (source->kind != SOURCE_ABSENT)
         return error_set_at(d->err, ERROR_INVALID, pointer, "%s is given twice", input_names[input]);
-    if (!source_decode_parts(d->lift, json_object_get(value, "shape"), json_object_get(value, "data"), pointer, source, d->err))
+    if (!source_decode_parts(d->lift, json_object_get(value, "shape"), data, pointer, source, d->err))
         return false;
     source->wire = (enum wire)wire;
+    if (data == NULL && !decode_binary(d, binary_size, pointer, source))
+        return false;
     return check_datatype(d, input, source, place);
 }
 
-static bool decode_inputs(const struct infer_decoder *d, const json_t *inputs)
+static bool decode_inputs(struct infer_decoder *d, const json_t *inputs)
 {
     if (inputs == NULL)
         return error_set_at(d->err, ERROR_INVALID, "/inputs", "inputs is missing");
@@ -97,76 +131,10 @@ static bool decode_inputs(const struct infer_decoder *d, const json_t *inputs)
     for (size_t i = 0; i < 3; i++)
         if (d->request->tensors[input_tensors[i]].kind == SOURCE_ABSENT)
             return error_set_at(d->err, ERROR_INVALID, "/inputs", "input %s is missing", input_names[i]);
+    if (d->binary_bytes > 0)
+        return error_set(d->err, ERROR_MALFORMED, "%zu bytes behind the JSON that no input's binary_data_size speaks of",
+                         d->binary_bytes);
     return true;
-}
-
-static bool parameter_integer(const struct infer_decoder *d, const json_t *parameters, const char *name, int64_t min, int64_t max,
-                              bool *ret_given, int64_t *ret)
-{
-    char pointer[SOURCE_POINTER_BYTES_MAX];
-    const json_t *value = json_object_get(parameters, name);
-    *ret_given = value != NULL && !json_is_null(value);
-    (void)snprintf(pointer, sizeof pointer, "/parameters/%s", name);
-    if (*ret_given && json_is_boolean(value) && min == 0 && max == 1) {
-        *ret = json_is_true(value);
-        return true;
-    }
-    return !*ret_given || envelope_integer(d->lift, value, pointer, min, max, ret, d->err);
-}
-
-static bool parameter_number(const struct infer_decoder *d, const json_t *parameters, const char *name, bool *ret_given,
-                             double *ret)
-{
-    char pointer[SOURCE_POINTER_BYTES_MAX];
-    const json_t *value = json_object_get(parameters, name);
-    *ret_given = value != NULL && !json_is_null(value);
-    (void)snprintf(pointer, sizeof pointer, "/parameters/%s", name);
-    return !*ret_given || envelope_number(d->lift, value, pointer, ret, d->err);
-}
-
-/* softmax_precision names a type by ONNX's numbers: FLOAT 1, FLOAT16 10, DOUBLE 11, BFLOAT16 16. float32 is never less than
- * what the narrow ones ask for. */
-static bool decode_softmax_precision(const struct infer_decoder *d, bool given, int64_t code)
-{
-    if (given && code != 1 && code != 10 && code != 11 && code != 16)
-        return error_set_at(d->err, ERROR_INVALID, "/parameters/softmax_precision",
-                            "%d, where 1 (FLOAT), 10 (FLOAT16), 11 (DOUBLE) or 16 (BFLOAT16) is expected", (int)code);
-    if (given && code == 11)
-        d->request->dtype = DTYPE_F64;
-    return true;
-}
-
-static bool decode_parameters(struct infer_decoder *d, const json_t *parameters)
-{
-    static const char *const names[] = {"is_causal",    "scale",
-                                        "softcap",      "q_num_heads",
-                                        "kv_num_heads", "qk_matmul_output_mode",
-                                        "softmax_precision", "left_window_size",
-                                        "right_window_size", NULL};
-    struct request *request = d->request;
-    if (json_is_null(parameters))
-        parameters = NULL;
-    if (parameters != NULL && !json_is_object(parameters))
-        return envelope_refuse(d->lift, parameters, "/parameters", "an object", d->err);
-    if (parameters != NULL && !envelope_known(parameters, "/parameters", names, d->err))
-        return false;
-    int64_t causal = 0, precision = 0;
-    bool given, has_precision;
-    if (!parameter_integer(d, parameters, "is_causal", 0, 1, &given, &causal) ||
-        !parameter_number(d, parameters, "scale", &request->has_scale, &request->scale) ||
-        !parameter_number(d, parameters, "softcap", &given, &request->softcap) ||
-        !parameter_integer(d, parameters, "q_num_heads", 1, REQUEST_HEADS_MAX, &request->has_num_heads, &request->num_heads) ||
-        !parameter_integer(d, parameters, "kv_num_heads", 1, REQUEST_HEADS_MAX, &request->has_num_kv_heads,
-                           &request->num_kv_heads) ||
-        !parameter_integer(d, parameters, "qk_matmul_output_mode", 0, 3, &given, &d->qk_mode) ||
-        !parameter_integer(d, parameters, "softmax_precision", 0, 32, &has_precision, &precision) ||
-        !parameter_integer(d, parameters, "left_window_size", -1, REQUEST_POSITION_MAX, &given, &request->window_left) ||
-        !parameter_integer(d, parameters, "right_window_size", -1, REQUEST_POSITION_MAX, &given, &request->window_right))
-        return false;
-    if (request->softcap < 0)
-        return error_set_at(d->err, ERROR_INVALID, "/parameters/softcap", "%g, where 0 (none) or more is expected", request->softcap);
-    request->causal = causal != 0 ? CAUSAL_TRUE : CAUSAL_FALSE;
-    return decode_softmax_precision(d, has_precision, precision);
 }
 
 static bool output_add(const struct infer_decoder *d, enum infer_output output, const char *pointer)
@@ -180,10 +148,28 @@ static bool output_add(const struct infer_decoder *d, enum infer_output output, 
             return error_set_at(d->err, ERROR_INVALID, pointer, "%s is asked for twice", infer_output_names[output]);
     size_t at = infer->output_count++;
     infer->outputs[at] = output;
+    infer->binary[at] = d->binary_outputs;
     infer->results[at] = output == INFER_QK_MATMUL_OUTPUT ? modes[d->qk_mode] : results[output];
     infer->wires[at] = d->request->tensors[typed_as[output]].wire;
     d->request->results[infer->results[at]] = true;
     return true;
+}
+
+/* {"binary_data": true}: of the output added last. */
+static bool output_parameters(const struct infer_decoder *d, const json_t *parameters, const char *pointer)
+{
+    static const char *const names[] = {"binary_data", NULL};
+    char place[SOURCE_POINTER_BYTES_MAX + sizeof "/parameters/binary_data"];
+    (void)snprintf(place, sizeof place, "%s/parameters", pointer);
+    if (parameters == NULL || json_is_null(parameters))
+        return true;
+    if (!json_is_object(parameters))
+        return envelope_refuse(d->lift, parameters, place, "an object", d->err);
+    if (!envelope_known(parameters, place, names, d->err))
+        return false;
+    const json_t *binary = json_object_get(parameters, "binary_data");
+    (void)snprintf(place, sizeof place, "%s/parameters/binary_data", pointer);
+    return binary == NULL || envelope_bool(d->lift, binary, place, &d->infer->binary[d->infer->output_count - 1], d->err);
 }
 
 /* [{"name"}], or all that the operator has without being asked: Y, and the caches where a past is given. */
@@ -208,7 +194,8 @@ static bool decode_outputs(const struct infer_decoder *d, const json_t *outputs)
             return envelope_refuse(d->lift, value, pointer, "an object with a name", d->err);
         if (!envelope_known(value, pointer, names, d->err) ||
             !envelope_choice(d->lift, json_object_get(value, "name"), pointer, infer_output_names, &output, d->err) ||
-            !output_add(d, (enum infer_output)output, pointer))
+            !output_add(d, (enum infer_output)output, pointer) ||
+            !output_parameters(d, json_object_get(value, "parameters"), pointer))
             return false;
     }
     return true;
@@ -244,7 +231,8 @@ static bool settle(const struct infer_decoder *d)
                             "Q of rank %zu, where [B, H, T, D], or [B, T, H*D] with q_num_heads and kv_num_heads, is expected",
                             tensors[REQUEST_QUERY].rank);
     if (tensors[REQUEST_QUERY].rank == 3 && !(request->has_num_heads && request->has_num_kv_heads))
-        return error_set_at(d->err, ERROR_INVALID, "/parameters", "q_num_heads and kv_num_heads are needed where Q, K and V have rank 3");
+        return error_set_at(d->err, ERROR_INVALID, "/parameters",
+                            "q_num_heads and kv_num_heads are needed where Q, K and V have rank 3");
     request->offset_from_lengths = request->has_key_lengths;
     if (request->causal == CAUSAL_TRUE && !past && !request->has_key_lengths)
         request->causal = CAUSAL_TOP_LEFT;
@@ -254,25 +242,58 @@ static bool settle(const struct infer_decoder *d)
     return true;
 }
 
-static bool infer_decode(const struct lift *lift, const json_t *envelope, struct arena *arena, struct request *ret,
-                         struct error *err)
+static bool decode_envelope(struct infer_decoder *d, const json_t *envelope, struct arena *arena)
 {
     static const char *const names[] = {"id", "parameters", "inputs", "outputs", NULL};
+    if (!json_is_object(envelope))
+        return envelope_refuse(d->lift, envelope, "", "an object with inputs", d->err);
+    return envelope_known(envelope, "", names, d->err) && decode_id(d, json_object_get(envelope, "id"), arena) &&
+           infer_decode_parameters(d, json_object_get(envelope, "parameters")) &&
+           decode_inputs(d, json_object_get(envelope, "inputs")) && decode_outputs(d, json_object_get(envelope, "outputs")) &&
+           settle(d);
+}
+
+/* Where the JSON ends and the binary tensors begin. */
+static bool split_body(const struct api_request *sent, size_t *ret_json_bytes, struct error *err)
+{
+    *ret_json_bytes = sent->body_bytes;
+    if (sent->json_length == NULL)
+        return true;
+    size_t bytes = 0, digits = strspn(sent->json_length, "0123456789");
+    for (size_t i = 0; i < digits; i++)
+        bytes = size_add(size_multiply(bytes, 10), (size_t)(sent->json_length[i] - '0'));
+    if (digits == 0 || sent->json_length[digits] != '\0' || bytes > sent->body_bytes)
+        return error_set(err, ERROR_MALFORMED, "Inference-Header-Content-Length is %.40s, where the body has %zu bytes",
+                         sent->json_length, sent->body_bytes);
+    *ret_json_bytes = bytes;
+    return true;
+}
+
+static bool infer_decode(const struct api_request *sent, struct arena *arena, struct lift *lift, struct request *ret,
+                         struct error *err)
+{
+    size_t json_bytes;
+    json_t *envelope = NULL;
     struct infer *infer = arena_alloc(arena, sizeof *infer, err);
-    if (infer == NULL)
+    if (infer == NULL || !split_body(sent, &json_bytes, err))
         return false;
     *infer = (struct infer){0};
     request_init(ret);
     ret->infer = infer;
     ret->cache_heads_first = true;
     ret->mask_ends_early = true;
-    struct infer_decoder d = {.lift = lift, .request = ret, .infer = infer, .err = err};
-    if (!json_is_object(envelope))
-        return envelope_refuse(lift, envelope, "", "an object with inputs", err);
-    return envelope_known(envelope, "", names, err) && decode_id(&d, json_object_get(envelope, "id"), arena) &&
-           decode_parameters(&d, json_object_get(envelope, "parameters")) &&
-           decode_inputs(&d, json_object_get(envelope, "inputs")) && decode_outputs(&d, json_object_get(envelope, "outputs")) &&
-           settle(&d);
+    struct infer_decoder d = {
+        .lift = lift,
+        .request = ret,
+        .infer = infer,
+        .binary = sent->body + json_bytes,
+        .binary_bytes = sent->body_bytes - json_bytes,
+        .err = err,
+    };
+    bool done = lift_scan(sent->body, json_bytes, arena, lift, err) && envelope_parse(lift, &envelope, err) &&
+                decode_envelope(&d, envelope, arena);
+    json_decref(envelope);
+    return done;
 }
 
 const struct face face_infer = {infer_decode, infer_reply_bytes_max, infer_write_reply};

@@ -9,6 +9,10 @@
  *   scale softcap left_window_size right_window_size q_num_heads kv_num_heads softmax_precision
  *   qk_matmul_output_mode  0 scores, 1 capped_scores, 2 masked_scores, 3 weights, as output qk_matmul_output
  *
+ * The binary tensor extension: where Inference-Header-Content-Length says how long the JSON is, an input's numbers may be bytes
+ * behind it, in the inputs' order, as many as its parameter binary_data_size says; an output is sent so where its parameter
+ * binary_data, or the request's binary_data_output, is true.
+ *
  * Source   KServe V2 inference protocol; ONNX operator schema, opset 25. */
 #ifndef ATTND_API_INFER_H
 #define ATTND_API_INFER_H
@@ -29,6 +33,7 @@ struct infer {
     enum infer_output outputs[INFER_OUTPUTS]; /* asked for, in the request's order */
     enum request_result results[INFER_OUTPUTS];
     enum wire wires[INFER_OUTPUTS]; /* datatypes of the outputs */
+    bool binary[INFER_OUTPUTS];     /* sent as bytes behind the JSON */
 };
 
 /* The datatype's name in the protocol. */

@@ -18,17 +18,41 @@ size_t infer_reply_bytes_max(const struct plan *plan)
         bytes = size_add(bytes, size_multiply(TEXT_STRING_GROWTH, strlen(infer->id)));
     for (size_t i = 0; i < infer->output_count; i++) {
         enum request_result which = infer->results[i];
-        size_t tensor = text_tensor_bytes_max(plan->dtype, plan->result_rank[which], plan->result_shape[which], true, -1);
-        bytes = size_add(bytes, size_add(tensor, SHAPE_TEXT_BYTES_MAX));
+        bytes = size_add(bytes, SHAPE_TEXT_BYTES_MAX);
+        if (!infer->binary[i])
+            bytes = size_add(bytes,
+                             text_tensor_bytes_max(plan->dtype, plan->result_rank[which], plan->result_shape[which], true, -1));
     }
     return bytes;
 }
 
-size_t infer_write_reply(struct job *job)
+/* One output; its numbers in the text, or as they lie in memory in *ret_part. */
+static void write_output(struct text *text, struct job *job, size_t i, struct api_part *ret_part)
 {
     const struct infer *infer = job->plan->request->infer;
+    struct tensor *t = &job->results[infer->results[i]];
+    char shape[SHAPE_TEXT_BYTES_MAX];
+    text_format(text, "%s{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":%s,", i > 0 ? "," : "",
+                infer_output_names[infer->outputs[i]], infer_datatype(infer->wires[i]),
+                shape_text(t->rank, t->shape, shape, sizeof shape));
+    if (infer->binary[i]) {
+        *ret_part = (struct api_part){t->data, wire_pack(infer->wires[i], t)};
+        text_format(text, "\"parameters\":{\"binary_data_size\":%zu}}", ret_part->bytes);
+        return;
+    }
+    wire_round(infer->wires[i], t);
+    text_add(text, "\"data\":");
+    text_tensor_as(text, t, infer->wires[i] == WIRE_F64 ? DTYPE_F64 : DTYPE_F32);
+    text_add(text, "}");
+}
+
+void infer_write_reply(struct job *job, struct api_reply *ret)
+{
+    const struct infer *infer = job->plan->request->infer;
+    struct api_part *parts = (struct api_part *)(void *)job->text;
+    size_t count = 0, parts_bytes = INFER_OUTPUTS * sizeof *parts;
     struct text text;
-    text_init(&text, job->text, infer_reply_bytes_max(job->plan));
+    text_init(&text, job->text + parts_bytes, infer_reply_bytes_max(job->plan) - parts_bytes);
     text_add(&text, "{\"model_name\":\"attention\",\"model_version\":\"1\"");
     if (infer->id != NULL) {
         text_add(&text, ",\"id\":");
@@ -36,17 +60,21 @@ size_t infer_write_reply(struct job *job)
     }
     text_add(&text, ",\"outputs\":[");
     for (size_t i = 0; i < infer->output_count; i++) {
-        struct tensor *t = &job->results[infer->results[i]];
-        char shape[SHAPE_TEXT_BYTES_MAX];
-        wire_round(infer->wires[i], t);
-        text_format(&text, "%s{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":%s,\"data\":", i > 0 ? "," : "",
-                    infer_output_names[infer->outputs[i]], infer_datatype(infer->wires[i]),
-                    shape_text(t->rank, t->shape, shape, sizeof shape));
-        text_tensor_as(&text, t, infer->wires[i] == WIRE_F64 ? DTYPE_F64 : DTYPE_F32);
-        text_add(&text, "}");
+        parts[count].bytes = 0;
+        write_output(&text, job, i, &parts[count]);
+        count += parts[count].bytes > 0;
     }
-    text_add(&text, "]}\n");
-    return (size_t)(text.at - text.start);
+    bool binary = memchr(infer->binary, true, sizeof infer->binary) != NULL;
+    text_add(&text, binary ? "]}" : "]}\n");
+    *ret = (struct api_reply){
+        .status = 200,
+        .content_type = binary ? "application/octet-stream" : "application/json",
+        .body = text.start,
+        .body_bytes = (size_t)(text.at - text.start),
+        .parts = parts,
+        .part_count = count,
+        .json_bytes = binary ? (size_t)(text.at - text.start) : 0,
+    };
 }
 
 /* Where an error lies, in the protocol's words: what is checked for both faces speaks of a parameter by our name for it. */
@@ -83,13 +111,22 @@ size_t infer_write_error(const struct error *err, char *room, size_t room_bytes)
 
 const char *api_infer_document(enum api_infer_document which)
 {
-    static const char *const documents[] = {
-        [API_INFER_SERVER] = "{\"name\":\"attnd\",\"version\":\"" ATTND_VERSION "\",\"extensions\":[]}\n",
-        [API_INFER_MODEL] = "{\"name\":\"attention\",\"versions\":[\"1\"],\"platform\":\"attnd\",\"inputs\":[" TENSOR_4("Q") "," TENSOR_4(
-            "K") "," TENSOR_4("V") "," TENSOR_4("attn_mask") "," TENSOR_4("past_key") "," TENSOR_4("past_value") ","
-            "{\"name\":\"nonpad_kv_seqlen\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"outputs\":[" TENSOR_4("Y") "," TENSOR_4(
-                "present_key") "," TENSOR_4("present_value") "," TENSOR_4("qk_matmul_output") "]}\n",
-        [API_INFER_MODEL_READY] = "{\"name\":\"attention\",\"ready\":true}\n",
-    };
+    static const char
+        *const
+            documents[] =
+                {
+                    [API_INFER_SERVER] =
+                        "{\"name\":\"attnd\",\"version\":\"" ATTND_VERSION "\",\"extensions\":[\"binary_tensor_data\"]}\n",
+                    [API_INFER_MODEL] = "{\"name\":\"attention\",\"versions\":[\"1\"],\"platform\":\"attnd\",\"inputs\":"
+                                        "[" TENSOR_4("Q") "," TENSOR_4("K") "," TENSOR_4("V") "," TENSOR_4("attn_mask") "," TENSOR_4(
+                                            "past_key") "," TENSOR_4("past_value") ","
+                                                                                   "{\"name\":\"nonpad_kv_seqlen\","
+                                                                                   "\"datatype\":\"INT64\",\"shape\":[-1]}],"
+                                                                                   "\"outputs\":[" TENSOR_4("Y") "," TENSOR_4("present_key") "," TENSOR_4(
+                                                                                       "present_value") "," TENSOR_4("qk_"
+                                                                                                                     "matmul_"
+                                                                                                                     "output") "]}\n",
+                    [API_INFER_MODEL_READY] = "{\"name\":\"attention\",\"ready\":true}\n",
+                };
     return documents[which];
 }

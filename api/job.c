@@ -22,16 +22,33 @@ static bool take_tensor(struct job_memory *memory, enum dtype dtype, size_t rank
     return ret->data != NULL;
 }
 
+/* A source's tensor: the body's own bytes, where they can be read as they lie, or memory to read it into. */
 static bool take_source(struct job_memory *memory, enum dtype dtype, const struct source *source, struct tensor *ret,
                         struct error *err)
 {
-    return source->kind == SOURCE_ABSENT || take_tensor(memory, dtype, source->rank, source->shape, ret, err);
+    const void *in_place = source_in_place(source, dtype);
+    if (source->kind == SOURCE_ABSENT)
+        return true;
+    if (in_place == NULL)
+        return take_tensor(memory, dtype, source->rank, source->shape, ret, err);
+    *ret = tensor_contiguous((void *)(uintptr_t)in_place, dtype, source->rank, source->shape); /* only ever read */
+    return true;
 }
 
 static bool take_result(struct job *job, struct job_memory *memory, enum request_result which, struct error *err)
 {
     const struct plan *plan = job->plan;
     return take_tensor(memory, plan->dtype, plan->result_rank[which], plan->result_shape[which], &job->results[which], err);
+}
+
+/* A tensor that the request gives and that may be a result, too. */
+static bool take_given(struct job *job, struct job_memory *memory, enum request_tensor given, enum request_result which,
+                       bool written, struct error *err)
+{
+    const struct source *source = &job->plan->request->tensors[given];
+    if (written || source_in_place(source, job->plan->dtype) == NULL)
+        return take_result(job, memory, which, err);
+    return take_source(memory, job->plan->dtype, source, &job->results[which], err);
 }
 
 /* The result `which` with the memory of something else that holds the same numbers. */
@@ -88,8 +105,10 @@ static bool lay_out_inputs(struct job *job, struct job_memory *memory, struct er
         return false;
     if (plan->from_tokens)
         return lay_out_tokens(job, memory, err);
-    return take_result(job, memory, RESULT_QUERY, err) && take_result(job, memory, RESULT_KEY, err) &&
-           take_result(job, memory, RESULT_VALUE, err) &&
+    bool turned = plan->rope_dims > 0; /* in place */
+    return take_given(job, memory, REQUEST_QUERY, RESULT_QUERY, turned, err) &&
+           take_given(job, memory, REQUEST_KEY, RESULT_KEY, turned, err) &&
+           take_given(job, memory, REQUEST_VALUE, RESULT_VALUE, false, err) &&
            take_source(memory, plan->dtype, &sources[REQUEST_PAST_KEY], &job->tensors[REQUEST_PAST_KEY], err) &&
            take_source(memory, plan->dtype, &sources[REQUEST_PAST_VALUE], &job->tensors[REQUEST_PAST_VALUE], err);
 }
@@ -148,7 +167,8 @@ static void set_attention(struct job *job)
     job->problem = (struct attention_problem){
         .query = plan_heads_view(plan, plan->memory, job->results[RESULT_QUERY].data, plan->H, plan->Tq, plan->D),
         .key = plan_heads_view(plan, plan->cache_memory, job->results[RESULT_PRESENT_KEY].data, plan->Hkv, plan->Tk, plan->D),
-        .value = plan_heads_view(plan, plan->cache_memory, job->results[RESULT_PRESENT_VALUE].data, plan->Hkv, plan->Tk, plan->Dv),
+        .value =
+            plan_heads_view(plan, plan->cache_memory, job->results[RESULT_PRESENT_VALUE].data, plan->Hkv, plan->Tk, plan->Dv),
         .scale = plan->scale,
         .softcap = plan->softcap,
         .causal = plan->causal,

@@ -43,8 +43,8 @@ static bool read_key_lengths(struct job *job, struct error *err)
         double length = job->key_length_reals[b];
         if (!(length >= 0 && length <= (double)plan->Tk) || length != floor(length))
             return error_set_at(err, ERROR_INVALID, request->key_lengths_list.pointer,
-                                "%.17g for item %zu, where an integer from 0 to %zu, the number of keys, is expected", length, b,
-                                plan->Tk);
+                                "%.17g for item %zu, where an integer from 0 to %zu, the number of keys, is expected", length,
+                                b, plan->Tk);
         job->key_lengths[b] = (size_t)length;
     }
     return true;
@@ -76,7 +76,8 @@ static bool read_per_head(const struct job *job, const struct source *source, do
     for (size_t h = 0; h < plan->H; h++) {
         ret[h] = plan->dtype == DTYPE_F32 ? (double)(float)ret[h] : ret[h];
         if (!isfinite(ret[h]))
-            return error_set_at(err, ERROR_INVALID, source->pointer, "the number of head %zu is not finite in this precision", h);
+            return error_set_at(err, ERROR_INVALID, source->pointer, "the number of head %zu is not finite in this precision",
+                                h);
     }
     return true;
 }
@@ -127,13 +128,13 @@ bool job_read(struct job *job, struct error *err)
 {
     const struct request *request = job->plan->request;
     for (size_t i = 0; i < REQUEST_TENSORS; i++)
-        if (request->tensors[i].kind == SOURCE_ARRAY &&
+        if (source_is_given(&request->tensors[i]) &&
             !source_read(job->lift, &request->tensors[i], tensor_of(job, (enum request_tensor)i), err))
             return false;
     for (size_t i = 0; i < PROJECTIONS; i++) {
-        if (request->weights[i].kind == SOURCE_ARRAY && !source_read(job->lift, &request->weights[i], &job->weights[i], err))
+        if (source_is_given(&request->weights[i]) && !source_read(job->lift, &request->weights[i], &job->weights[i], err))
             return false;
-        if (request->biases[i].kind == SOURCE_ARRAY && !source_read(job->lift, &request->biases[i], &job->biases[i], err))
+        if (source_is_given(&request->biases[i]) && !source_read(job->lift, &request->biases[i], &job->biases[i], err))
             return false;
     }
     settle_mask(job);
@@ -157,7 +158,7 @@ static void draw(struct job *job)
         if (request->tensors[i].kind == SOURCE_DRAWN)
             random_normal(&random, tensor_of(job, (enum request_tensor)i));
     for (size_t i = 0; i < PROJECTIONS; i++)
-        if (plan_projects(plan, (enum request_projection)i) && request->weights[i].kind != SOURCE_ARRAY)
+        if (plan_projects(plan, (enum request_projection)i) && !source_is_given(&request->weights[i]))
             random_linear(&random, &job->weights[i]);
 }
 

@@ -69,7 +69,8 @@ static bool resolve_form(struct plan *plan, struct error *err)
                    tensors[REQUEST_VALUE].kind != SOURCE_ABSENT;
     plan->from_tokens = has_x;
     if (has_x && has_any)
-        return error_set_at(err, ERROR_INVALID, "/x", "x is given beside query, key or value: send the three tensors, or x and projections");
+        return error_set_at(err, ERROR_INVALID, "/x",
+                            "x is given beside query, key or value: send the three tensors, or x and projections");
     if (!has_x && !has_any)
         return error_set_at(err, ERROR_INVALID, "", "nothing to attend to: send query, key and value, or x");
     for (size_t i = 0; i < 3 && !has_x; i++)
@@ -102,9 +103,11 @@ static bool resolve_draws(const struct plan *plan, struct error *err)
         const struct source *source = drawn[i];
         if (source == &request->tensors[REQUEST_PAST_KEY] || source == &request->tensors[REQUEST_PAST_VALUE] ||
             source == &request->tensors[REQUEST_MASK])
-            return error_set_at(err, ERROR_INVALID, source->pointer, "a shape without data; this tensor is not drawn, give its data");
+            return error_set_at(err, ERROR_INVALID, source->pointer,
+                                "a shape without data; this tensor is not drawn, give its data");
         if (!request->has_seed)
-            return error_set_at(err, ERROR_INVALID, source->pointer, "a shape without data, and no seed to draw the numbers from");
+            return error_set_at(err, ERROR_INVALID, source->pointer,
+                                "a shape without data, and no seed to draw the numbers from");
     }
     return true;
 }
@@ -138,7 +141,8 @@ static bool resolve_scale(struct plan *plan, struct error *err)
     const struct request *request = plan->request;
     bool narrow = plan->dtype == DTYPE_F32;
     if (!request->has_scale && plan->D == 0)
-        return error_set_at(err, ERROR_INVALID, "/scale", "the head size is 0, so the default scale 1/sqrt(0) is none: give scale");
+        return error_set_at(err, ERROR_INVALID, "/scale",
+                            "the head size is 0, so the default scale 1/sqrt(0) is none: give scale");
     double scale = request->has_scale ? request->scale : 1 / sqrt((double)plan->D);
     plan->scale = narrow ? (double)(float)scale : scale;
     plan->softcap = narrow ? (double)(float)request->softcap : request->softcap;
@@ -156,7 +160,8 @@ static bool resolve_rope(struct plan *plan, struct error *err)
         return true;
     plan->rope_dims = request->has_rope_dims ? (size_t)request->rope_dims : plan->D;
     if (plan->rope_dims > plan->D || plan->rope_dims % 2 != 0)
-        return error_set_at(err, ERROR_INVALID, "/rope/dims", "%zu dimensions to rotate, where an even number up to the head size %zu is expected",
+        return error_set_at(err, ERROR_INVALID, "/rope/dims",
+                            "%zu dimensions to rotate, where an even number up to the head size %zu is expected",
                             plan->rope_dims, plan->D);
     return true;
 }
@@ -176,7 +181,8 @@ static bool resolve_key_lengths(const struct plan *plan, struct error *err)
     const struct source *list = &request->key_lengths_list;
     if (plan->has_batch && (list->rank != 1 || list->shape[0] != plan->B)) {
         char shape[SHAPE_TEXT_BYTES_MAX];
-        return error_set_at(err, ERROR_INVALID, list->pointer, "shape %s, where [%zu] is expected: one integer an item of the batch",
+        return error_set_at(err, ERROR_INVALID, list->pointer,
+                            "shape %s, where [%zu] is expected: one integer an item of the batch",
                             shape_text(list->rank, list->shape, shape, sizeof shape), plan->B);
     }
     return true;
@@ -198,7 +204,8 @@ static bool resolve_mask(const struct plan *plan, struct error *err)
         return true;
     char given[SHAPE_TEXT_BYTES_MAX], wanted[SHAPE_TEXT_BYTES_MAX];
     return error_set_at(err, ERROR_INVALID, mask->pointer, "shape %s does not broadcast to the weights' shape %s",
-                        shape_text(mask->rank, mask->shape, given, sizeof given), shape_text(rank, shape, wanted, sizeof wanted));
+                        shape_text(mask->rank, mask->shape, given, sizeof given),
+                        shape_text(rank, shape, wanted, sizeof wanted));
 }
 
 static bool resolve_per_head(const struct plan *plan, const struct source *source, struct error *err)

@@ -29,7 +29,8 @@ static bool refuse_bool(const struct source *a, struct error *err)
 {
     if (!source_is_bool(a))
         return true;
-    return error_set_at(err, ERROR_INVALID, a->array_pointer, "booleans, where numbers are expected: only a mask may hold booleans");
+    return error_set_at(err, ERROR_INVALID, a->array_pointer,
+                        "booleans, where numbers are expected: only a mask may hold booleans");
 }
 
 /* Reads a tensor's axes. `heads` are packed in the last axis where the tensor has no head axis of its own. */
@@ -61,7 +62,8 @@ static bool check_groups(const struct plan *plan, const char *pointer, struct er
     if (plan->H == 0 && plan->Hkv == 0)
         return true;
     return error_set_at(err, ERROR_INVALID, pointer,
-                        "%zu query heads cannot share %zu key and value heads: the second must divide the first", plan->H, plan->Hkv);
+                        "%zu query heads cannot share %zu key and value heads: the second must divide the first", plan->H,
+                        plan->Hkv);
 }
 
 /* num_heads and num_kv_heads, for tensors without a head axis of their own. */
@@ -90,7 +92,8 @@ static bool check_layout(struct plan *plan, struct error *err)
     plan->memory = plan->rank4 && request->layout == LAYOUT_BHTD ? PLAN_HEADS_FIRST : PLAN_TOKENS_FIRST;
     plan->cache_memory = request->cache_heads_first ? PLAN_HEADS_FIRST : plan->memory;
     if (request->has_layout && !plan->rank4)
-        return error_set_at(err, ERROR_INVALID, "/layout", "layout speaks of rank 4 tensors, and these have no head axis of their own");
+        return error_set_at(err, ERROR_INVALID, "/layout",
+                            "layout speaks of rank 4 tensors, and these have no head axis of their own");
     return true;
 }
 
@@ -131,7 +134,8 @@ static bool tensors_past(struct plan *plan, const struct axes *k, const struct a
         return error_set_at(err, ERROR_INVALID, past_key->kind == SOURCE_ABSENT ? past_value->pointer : past_key->pointer,
                             "past_key and past_value go together");
     struct axes pk, pv;
-    if (!axes_of(past_key, plan->cache_memory, plan->Hkv, &pk, err) || !axes_of(past_value, plan->cache_memory, plan->Hkv, &pv, err))
+    if (!axes_of(past_key, plan->cache_memory, plan->Hkv, &pk, err) ||
+        !axes_of(past_value, plan->cache_memory, plan->Hkv, &pv, err))
         return false;
     if (pk.batch != k->batch || pk.heads != k->heads || pk.width != k->width)
         return refuse_pair(&tensors[REQUEST_KEY], past_key, "past_key does not fit before key", err);
@@ -198,7 +202,8 @@ static bool weight_out(const struct plan *plan, enum request_projection which, s
         return false;
     char shape[SHAPE_TEXT_BYTES_MAX];
     if (weight->rank != 2 || weight->shape[1] != in)
-        return error_set_at(err, ERROR_INVALID, weight->pointer, "shape %s, where [out, %zu] is expected: the weight as torch's Linear stores it",
+        return error_set_at(err, ERROR_INVALID, weight->pointer,
+                            "shape %s, where [out, %zu] is expected: the weight as torch's Linear stores it",
                             shape_text(weight->rank, weight->shape, shape, sizeof shape), in);
     *ret_out = weight->shape[0];
     return true;
@@ -212,7 +217,8 @@ static bool check_out(const struct plan *plan, enum request_projection which, si
     size_t out = size_multiply(heads, width);
     char shape[SHAPE_TEXT_BYTES_MAX];
     if (weight->kind != SOURCE_ABSENT && weight->shape[0] != out)
-        return error_set_at(err, ERROR_INVALID, weight->pointer, "shape %s gives %zu features, where %zu heads of size %zu are expected",
+        return error_set_at(err, ERROR_INVALID, weight->pointer,
+                            "shape %s gives %zu features, where %zu heads of size %zu are expected",
                             shape_text(weight->rank, weight->shape, shape, sizeof shape), weight->shape[0], heads, width);
     if (bias->kind != SOURCE_ABSENT && (bias->rank != 1 || bias->shape[0] != out))
         return error_set_at(err, ERROR_INVALID, bias->pointer, "shape %s, where [%zu] is expected: one number a feature",
@@ -220,8 +226,8 @@ static bool check_out(const struct plan *plan, enum request_projection which, si
     if (bias->kind != SOURCE_ABSENT && !refuse_bool(bias, err))
         return false;
     if (weight->kind == SOURCE_ABSENT && !plan->request->has_seed)
-        return error_set_at(err, ERROR_INVALID, "/projection", "projection.%s is not given, and there is no seed to draw it from",
-                            names[which]);
+        return error_set_at(err, ERROR_INVALID, "/projection",
+                            "projection.%s is not given, and there is no seed to draw it from", names[which]);
     return true;
 }
 
@@ -255,7 +261,8 @@ static bool tokens_identity(struct plan *plan, const struct source *x, const str
     plan->D = plan->Dv = q.width;
     const struct request *request = plan->request;
     if (request->has_head_size && (uint64_t)request->head_size != plan->D)
-        return error_set_at(err, ERROR_INVALID, "/head_size", "%" PRId64 ", where the tokens give heads of size %zu with projection \"identity\"",
+        return error_set_at(err, ERROR_INVALID, "/head_size",
+                            "%" PRId64 ", where the tokens give heads of size %zu with projection \"identity\"",
                             request->head_size, plan->D);
     return true;
 }
@@ -276,7 +283,8 @@ static bool tokens_head_size(struct plan *plan, struct error *err)
     else if (request->weights[PROJECTION_KEY].kind != SOURCE_ABSENT)
         plan->D = key_out / plan->Hkv;
     else
-        return error_set_at(err, ERROR_INVALID, "/head_size", "head_size is missing: with x, give head_size, the projections, or projection \"identity\"");
+        return error_set_at(err, ERROR_INVALID, "/head_size",
+                            "head_size is missing: with x, give head_size, the projections, or projection \"identity\"");
     plan->Dv = request->weights[PROJECTION_VALUE].kind == SOURCE_ABSENT ? plan->D : value_out / plan->Hkv;
     return true;
 }
@@ -292,7 +300,8 @@ bool plan_shapes_of_tokens(struct plan *plan, struct error *err)
     if (request->identity)
         return tokens_identity(plan, x, from, err);
     if (!tokens_head_size(plan, err) || !check_out(plan, PROJECTION_QUERY, plan->H, plan->D, err) ||
-        !check_out(plan, PROJECTION_KEY, plan->Hkv, plan->D, err) || !check_out(plan, PROJECTION_VALUE, plan->Hkv, plan->Dv, err))
+        !check_out(plan, PROJECTION_KEY, plan->Hkv, plan->D, err) ||
+        !check_out(plan, PROJECTION_VALUE, plan->Hkv, plan->Dv, err))
         return false;
     size_t width = size_multiply(plan->H, plan->Dv);
     size_t output = 0;
@@ -313,8 +322,9 @@ bool plan_shapes_of_tokens(struct plan *plan, struct error *err)
     for (size_t i = 0; i < PROJECTIONS; i++) {
         memcpy(plan->weight_shape[i], shapes[i], sizeof shapes[i]);
         if (shapes[i][0] > SOURCE_AXIS_MAX || shapes[i][1] > SOURCE_AXIS_MAX)
-            return error_set_limit(err, "axis-length", SOURCE_AXIS_MAX, "a projection of shape [%zu, %zu]: an axis may have at most %zu elements",
-                                   shapes[i][0], shapes[i][1], SOURCE_AXIS_MAX);
+            return error_set_limit(err, "axis-length", SOURCE_AXIS_MAX,
+                                   "a projection of shape [%zu, %zu]: an axis may have at most %zu elements", shapes[i][0],
+                                   shapes[i][1], SOURCE_AXIS_MAX);
     }
     return true;
 }

@@ -6,9 +6,9 @@
 #include "api/api.h"
 #include "api/text.h"
 
-_Static_assert(PROBLEM_BYTES_MAX >= TEXT_STRING_GROWTH * (ERROR_TEXT_BYTES_MAX + ERROR_POINTER_BYTES_MAX +
-                                                          ERROR_LIMIT_NAME_BYTES_MAX) +
-                                        2 * TEXT_FORMAT_BYTES_MAX,
+_Static_assert(PROBLEM_BYTES_MAX >=
+                   TEXT_STRING_GROWTH * (ERROR_TEXT_BYTES_MAX + ERROR_POINTER_BYTES_MAX + ERROR_LIMIT_NAME_BYTES_MAX) +
+                       2 * TEXT_FORMAT_BYTES_MAX,
                "a problem holds the longest error");
 
 static const struct {
@@ -45,7 +45,8 @@ size_t problem_write(const struct error *err, char *room, size_t room_bytes)
 {
     struct text text;
     text_init(&text, room, room_bytes);
-    text_format(&text, "{\"type\":\"urn:attnd:problem:%s\",\"title\":\"%s\",\"status\":%d,\"detail\":", problems[err->code].name,
+    text_format(&text,
+                "{\"type\":\"urn:attnd:problem:%s\",\"title\":\"%s\",\"status\":%d,\"detail\":", problems[err->code].name,
                 problems[err->code].title, problems[err->code].status);
     text_string(&text, err->text);
     if (err->pointer[0] != '\0') {

@@ -4,22 +4,30 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "api/envelope.h"
 #include "api/face.h"
-#include "api/text.h"
+#include "api/media.h"
+#include "api/reply.h"
+#include "api/safetensors.h"
 #include "core/size.h"
 
 #define APPLIED_BYTES_MAX 4096 /* of names and numbers that do not grow with the request */
 #define SLOPE_BYTES_MAX 32
 
-static size_t reply_bytes_max(const struct plan *plan)
+size_t reply_conventions_bytes_max(const struct plan *plan)
+{
+    return size_add(APPLIED_BYTES_MAX, size_multiply(SLOPE_BYTES_MAX, plan->request->alibi ? plan->H : 0));
+}
+
+static size_t json_bytes_max(const struct plan *plan)
 {
     const struct request *request = plan->request;
-    size_t bytes = size_add(APPLIED_BYTES_MAX, size_multiply(SLOPE_BYTES_MAX, request->alibi ? plan->H : 0));
+    size_t bytes = reply_conventions_bytes_max(plan);
     for (size_t i = 0; i < RESULTS; i++) {
         if (!request->results[i])
             continue;
-        size_t tensor = text_tensor_bytes_max(plan->dtype, plan->result_rank[i], plan->result_shape[i], request->flat,
-                                              request->decimals);
+        size_t tensor =
+            text_tensor_bytes_max(plan->dtype, plan->result_rank[i], plan->result_shape[i], request->flat, request->decimals);
         bytes = size_add(bytes, size_add(tensor, SHAPE_TEXT_BYTES_MAX));
     }
     return bytes;
@@ -69,7 +77,7 @@ static void write_draws(struct text *text, const struct plan *plan)
         comma = ",";
     }
     for (size_t i = 0; i < PROJECTIONS; i++) {
-        if (!plan_projects(plan, (enum request_projection)i) || request->weights[i].kind == SOURCE_ARRAY)
+        if (!plan_projects(plan, (enum request_projection)i) || source_is_given(&request->weights[i]))
             continue;
         text_format(text, "%s\"projection.%s\"", comma, projections[i]);
         comma = ",";
@@ -104,15 +112,18 @@ static void write_biases(struct text *text, const struct job *job)
 }
 
 /* Every convention that a library could have read otherwise. */
-static void write_applied(struct text *text, const struct job *job)
+void reply_write_applied(struct text *text, const struct job *job)
 {
     const struct plan *plan = job->plan;
     const struct request *request = plan->request;
     const struct source *mask = &request->tensors[REQUEST_MASK];
-    text_add(text, "\"applied\":{\"scale\":");
+    text_add(text, "{\"scale\":");
     text_number(text, plan->scale, plan->dtype, -1);
     text_format(text, ",\"causal\":%s,\"query_offset\":%" PRId64, causal_name(request->causal), plan->query_offset);
-    text_format(text, ",\"mask\":%s", mask->kind == SOURCE_ABSENT ? "null" : source_is_bool(mask) ? "\"boolean\"" : "\"additive\"");
+    text_format(text, ",\"mask\":%s",
+                mask->kind == SOURCE_ABSENT ? "null"
+                : source_is_bool(mask)      ? "\"boolean\""
+                                            : "\"additive\"");
     text_format(text, ",\"mask_semantics\":\"%s\"", request->mask_drops ? "drop" : "keep");
     text_format(text, ",\"num_heads\":%zu,\"num_kv_heads\":%zu,\"head_size\":%zu", plan->H, plan->Hkv, plan->D);
     if (plan->rank4)
@@ -126,38 +137,73 @@ static void write_applied(struct text *text, const struct job *job)
     text_add(text, "}");
 }
 
-static void write_warnings(struct text *text, const struct job *job)
+void reply_write_warnings(struct text *text, const struct job *job)
 {
     size_t banned = job->attention.banned_row_count;
-    text_add(text, ",\"warnings\":[");
+    text_add(text, "[");
     if (banned > 0)
-        text_format(text, "\"%zu %s every key banned: weights and output there are 0\"", banned, banned == 1 ? "row has" : "rows have");
+        text_format(text, "\"%zu %s every key banned: weights and output there are 0\"", banned,
+                    banned == 1 ? "row has" : "rows have");
     if (job->mask_looks_boolean)
-        text_format(text, "%s\"the mask holds only the numbers 0 and 1, which were added to the scores; for a mask of booleans send "
-                          "true and false\"",
+        text_format(text,
+                    "%s\"the mask holds only the numbers 0 and 1, which were added to the scores; for a mask of booleans send "
+                    "true and false\"",
                     banned > 0 ? "," : "");
     text_add(text, "]");
 }
 
-static size_t reply_write(struct job *job)
+static void json_write(struct job *job, struct api_reply *ret)
 {
     struct text text;
-    text_init(&text, job->text, reply_bytes_max(job->plan));
+    text_init(&text, job->text, json_bytes_max(job->plan));
     text_add(&text, "{");
     for (size_t i = 0; i < RESULTS; i++)
         if (job->plan->request->results[i])
             write_result(&text, job, (enum request_result)i);
-    write_applied(&text, job);
-    write_warnings(&text, job);
+    text_add(&text, "\"applied\":");
+    reply_write_applied(&text, job);
+    text_add(&text, ",\"warnings\":");
+    reply_write_warnings(&text, job);
     text_add(&text, "}\n");
-    return (size_t)(text.at - text.start);
+    *ret = (struct api_reply){
+        .status = 200,
+        .content_type = "application/json",
+        .body = text.start,
+        .body_bytes = (size_t)(text.at - text.start),
+    };
 }
 
-static bool attention_decode(const struct lift *lift, const json_t *envelope, struct arena *arena, struct request *ret,
+static bool json_decode(const struct api_request *sent, struct arena *arena, struct lift *lift, struct request *ret,
+                        struct error *err)
+{
+    json_t *envelope = NULL;
+    bool done = lift_scan(sent->body, sent->body_bytes, arena, lift, err) && envelope_parse(lift, &envelope, err) &&
+                request_decode(lift, envelope, ret, err);
+    json_decref(envelope);
+    return done;
+}
+
+static bool attention_decode(const struct api_request *sent, struct arena *arena, struct lift *lift, struct request *ret,
                              struct error *err)
 {
-    (void)arena;
-    return request_decode(lift, envelope, ret, err);
+    bool binary = media_is(sent->content_type, SAFETENSORS_TYPE);
+    if (!(binary ? safetensors_decode : json_decode)(sent, arena, lift, ret, err))
+        return false;
+    ret->reply_safetensors = media_accepts(sent->accept, SAFETENSORS_TYPE, "application/json");
+    if (ret->reply_safetensors && (ret->flat || ret->decimals >= 0))
+        return error_set_at(err, ERROR_INVALID, ret->flat ? "/format" : "/decimals",
+                            "speaks of JSON, and the reply is asked for as " SAFETENSORS_TYPE);
+    return true;
 }
 
-const struct face face_attention = {attention_decode, reply_bytes_max, reply_write};
+static size_t attention_reply_bytes_max(const struct plan *plan)
+{
+    return (plan->request->reply_safetensors ? safetensors_reply_bytes_max : json_bytes_max)(plan);
+}
+
+static void attention_write_reply(struct job *job, struct api_reply *ret)
+{
+    (job->plan->request->reply_safetensors ? safetensors_write_reply : json_write)(job, ret);
+}
+
+const struct face face_attention = {attention_decode, attention_reply_bytes_max, attention_write_reply};

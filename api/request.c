@@ -8,8 +8,8 @@
 #include "api/number_write.h"
 
 const char *const request_result_names[RESULTS + 1] = {
-    "output", "weights", "mean_weights", "scores",  "capped_scores", "masked_scores", "lse", "query",
-    "key",    "value",   "x",            "context", "present_key",   "present_value", NULL,
+    "output",  "weights",     "mean_weights",  "scores", "capped_scores", "masked_scores", "lse", "query", "key", "value", "x",
+    "context", "present_key", "present_value", NULL,
 };
 
 /* One field on its way in. */
@@ -28,9 +28,9 @@ static bool decode_tensor(const struct decoder *d, const json_t *value, enum req
 }
 
 #define DECODE_TENSOR(field, which)                                                                                            \
-    static bool decode_##field(const struct decoder *d, const json_t *value)                                                  \
+    static bool decode_##field(const struct decoder *d, const json_t *value)                                                   \
     {                                                                                                                          \
-        return decode_tensor(d, value, which);                                                                                \
+        return decode_tensor(d, value, which);                                                                                 \
     }
 DECODE_TENSOR(x, REQUEST_X)
 DECODE_TENSOR(context, REQUEST_CONTEXT)
@@ -63,7 +63,8 @@ static bool decode_layer(const struct decoder *d, const json_t *value, const cha
     if (!source_decode(d->lift, bias, member, &request->biases[which], d->err))
         return false;
     if (request->biases[which].kind == SOURCE_DRAWN)
-        return error_set_at(d->err, ERROR_INVALID, member, "a bias is not drawn from the seed: give its numbers or leave it out");
+        return error_set_at(d->err, ERROR_INVALID, member,
+                            "a bias is not drawn from the seed: give its numbers or leave it out");
     return true;
 }
 
@@ -313,16 +314,18 @@ static bool decode_decimals(const struct decoder *d, const json_t *value)
 }
 
 static const char *const field_names[] = {
-    "query", "key",          "value",  "past_key",       "past_value",  "x",      "context", "projection", "head_size",
-    "num_heads", "num_kv_heads", "layout", "causal", "query_offset", "mask", "mask_semantics", "key_lengths", "window",
-    "scale", "softcap", "alibi", "rope", "sinks", "seed", "precision", "return", "format", "decimals", NULL,
+    "query",     "key",          "value",  "past_key", "past_value",   "x",    "context",        "projection",  "head_size",
+    "num_heads", "num_kv_heads", "layout", "causal",   "query_offset", "mask", "mask_semantics", "key_lengths", "window",
+    "scale",     "softcap",      "alibi",  "rope",     "sinks",        "seed", "precision",      "return",      "format",
+    "decimals",  NULL,
 };
 
 static decode_function *const field_decoders[] = {
-    decode_query, decode_key, decode_value, decode_past_key, decode_past_value, decode_x, decode_context, decode_projection,
-    decode_head_size, decode_num_heads, decode_num_kv_heads, decode_layout, decode_causal, decode_query_offset, decode_mask,
-    decode_mask_semantics, decode_key_lengths, decode_window, decode_scale, decode_softcap, decode_alibi, decode_rope,
-    decode_sinks, decode_seed, decode_precision, decode_return, decode_format, decode_decimals,
+    decode_query,     decode_key,          decode_value,     decode_past_key,       decode_past_value,   decode_x,
+    decode_context,   decode_projection,   decode_head_size, decode_num_heads,      decode_num_kv_heads, decode_layout,
+    decode_causal,    decode_query_offset, decode_mask,      decode_mask_semantics, decode_key_lengths,  decode_window,
+    decode_scale,     decode_softcap,      decode_alibi,     decode_rope,           decode_sinks,        decode_seed,
+    decode_precision, decode_return,       decode_format,    decode_decimals,
 };
 
 _Static_assert(sizeof field_names / sizeof field_names[0] == sizeof field_decoders / sizeof field_decoders[0] + 1,

@@ -79,14 +79,14 @@ struct request {
     bool has_mask_semantics, mask_drops; /* boolean true means banned */
     bool has_key_lengths;
     bool key_lengths_is_list;
-    struct source key_lengths_list; /* [B] */
-    int64_t key_length;             /* where there is no batch axis */
+    struct source key_lengths_list;    /* [B] */
+    int64_t key_length;                /* where there is no batch axis */
     int64_t window_left, window_right; /* -1: unbounded */
 
     bool has_scale;
     double scale;
-    double softcap;            /* 0: none */
-    bool alibi;                /* the paper's slopes, unless given */
+    double softcap;             /* 0: none */
+    bool alibi;                 /* the paper's slopes, unless given */
     struct source alibi_slopes; /* [H] */
     struct source sinks;        /* [H] */
     bool has_rope;
@@ -101,13 +101,14 @@ struct request {
 
     bool results[RESULTS];
     bool flat;
-    int decimals; /* -1: not rounded */
+    int decimals;           /* -1: not rounded */
+    bool reply_safetensors; /* asked for by the Accept header */
 
     /* What only the ONNX operator does (infer.h). */
-    const struct infer *infer;   /* NULL: not such a request */
-    bool cache_heads_first;      /* caches are [B,Hkv,T,D], however query, key and value lie */
-    bool mask_ends_early;        /* a mask may hold fewer keys than there are; the others are banned */
-    bool offset_from_lengths;    /* the last query of an item is at its last key: offset = key_lengths[b] - Tq */
+    const struct infer *infer; /* NULL: not such a request */
+    bool cache_heads_first;    /* caches are [B,Hkv,T,D], however query, key and value lie */
+    bool mask_ends_early;      /* a mask may hold fewer keys than there are; the others are banned */
+    bool offset_from_lengths;  /* the last query of an item is at its last key: offset = key_lengths[b] - Tq */
 };
 
 /* A request in which nothing is asked for. */

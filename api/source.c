@@ -19,6 +19,8 @@ const struct lift_array *source_lifted(const struct lift *lift, const json_t *va
 
 bool source_is_bool(const struct source *source)
 {
+    if (source->kind == SOURCE_BYTES)
+        return source->wire == WIRE_BOOL;
     return source->kind == SOURCE_ARRAY && source->array->kind == LIFT_BOOLS;
 }
 
@@ -39,8 +41,8 @@ bool source_integers(const struct lift *lift, const json_t *value, const char *p
         if (!(numbers[i] >= (double)min && numbers[i] <= (double)max) || numbers[i] != floor(numbers[i])) {
             char place[ERROR_POINTER_BYTES_MAX];
             (void)snprintf(place, sizeof place, "%s/%zu", pointer, i);
-            return error_set_at(err, ERROR_INVALID, place, "%.17g, where an integer from %" PRId64 " to %" PRId64 " is expected",
-                                numbers[i], min, max);
+            return error_set_at(err, ERROR_INVALID, place,
+                                "%.17g, where an integer from %" PRId64 " to %" PRId64 " is expected", numbers[i], min, max);
         }
         ret[i] = (int64_t)numbers[i];
     }
@@ -84,8 +86,9 @@ static bool decode_shape(const struct lift *lift, const json_t *value, struct so
     char pointer[SOURCE_POINTER_BYTES_MAX + sizeof "/shape"];
     (void)snprintf(pointer, sizeof pointer, "%s/shape", ret->pointer);
     if (value == NULL)
-        return error_set_at(err, ERROR_INVALID, ret->pointer,
-                            "an object without \"shape\", where nested arrays or {\"shape\": [..], \"data\": [..]} are expected");
+        return error_set_at(
+            err, ERROR_INVALID, ret->pointer,
+            "an object without \"shape\", where nested arrays or {\"shape\": [..], \"data\": [..]} are expected");
     int64_t shape[TENSOR_RANK_MAX];
     if (!source_integers(lift, value, pointer, TENSOR_RANK_MAX, 0, INT64_C(1) << 53, shape, &ret->rank, err))
         return false;
@@ -125,9 +128,8 @@ static bool check_dtype(const struct lift *lift, const json_t *dtype, const stru
     if (!envelope_choice(lift, dtype, pointer, names, &choice, err))
         return false;
     bool is_bool = strcmp(names[choice], "bool") == 0;
-    return is_bool == source_is_bool(source) ||
-           error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s", names[choice],
-                        is_bool ? "numbers" : "booleans");
+    return is_bool == source_is_bool(source) || error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s",
+                                                             names[choice], is_bool ? "numbers" : "booleans");
 }
 
 static bool decode_object(const struct lift *lift, const json_t *object, const char *pointer, struct source *ret,
@@ -154,8 +156,30 @@ bool source_decode(const struct lift *lift, const json_t *value, const char *poi
     return check_axes(ret, err);
 }
 
+bool source_of_bytes(const char *pointer, enum wire wire, size_t rank, const size_t *shape, const void *bytes,
+                     struct source *ret, struct error *err)
+{
+    *ret = (struct source){.kind = SOURCE_BYTES, .bytes = bytes, .wire = wire, .rank = rank};
+    (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
+    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
+    memcpy(ret->shape, shape, rank * sizeof *shape);
+    return check_axes(ret, err);
+}
+
+const void *source_in_place(const struct source *source, enum dtype dtype)
+{
+    bool same = (source->wire == WIRE_F32 && dtype == DTYPE_F32) || (source->wire == WIRE_F64 && dtype == DTYPE_F64);
+    bool aligned = (uintptr_t)source->bytes % dtype_bytes(dtype) == 0;
+    return source->kind == SOURCE_BYTES && same && aligned ? source->bytes : NULL;
+}
+
 bool source_read(const struct lift *lift, const struct source *source, const struct tensor *ret, struct error *err)
 {
+    if (source->kind == SOURCE_BYTES) {
+        if (ret->data != source->bytes)
+            wire_read(source->wire, source->bytes, ret);
+        return true;
+    }
     if (!lift_read(lift, source->array, ret->dtype, source->array_pointer, ret->data, err))
         return false;
     if (ret->dtype != DTYPE_BOOL)

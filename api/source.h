@@ -19,6 +19,7 @@
 enum source_kind {
     SOURCE_ABSENT = 0,
     SOURCE_ARRAY, /* numbers or booleans in the body's text */
+    SOURCE_BYTES, /* numbers in the body as they lie in memory, little endian */
     SOURCE_DRAWN, /* a shape alone */
 };
 
@@ -27,7 +28,8 @@ struct source {
     char pointer[SOURCE_POINTER_BYTES_MAX];       /* to the field */
     char array_pointer[SOURCE_POINTER_BYTES_MAX]; /* to its array: the field or its "data" */
     const struct lift_array *array;               /* SOURCE_ARRAY */
-    enum wire wire; /* what the numbers are rounded to once they are read; WIRE_F64: nothing */
+    const void *bytes;                            /* SOURCE_BYTES: the tensor's numbers, maybe not aligned */
+    enum wire wire; /* SOURCE_BYTES: their format. Else what the numbers are rounded to once they are read; WIRE_F64: nothing */
     size_t rank;
     size_t shape[TENSOR_RANK_MAX];
 };
@@ -43,10 +45,23 @@ bool source_decode(const struct lift *lift, const json_t *value, const char *poi
 bool source_decode_parts(const struct lift *lift, const json_t *shape, const json_t *data, const char *pointer,
                          struct source *ret, struct error *err) __attribute__((warn_unused_result));
 
+/* True where its numbers are in the body. */
+static inline bool source_is_given(const struct source *source)
+{
+    return source->kind == SOURCE_ARRAY || source->kind == SOURCE_BYTES;
+}
+
 /* True where the source holds booleans. */
 bool source_is_bool(const struct source *source);
 
-/* Reads a SOURCE_ARRAY into `ret`, contiguous, of the source's shape. */
+/* A source of bytes, whose shape the caller has checked to fit them. Fails for an axis that is too long. */
+bool source_of_bytes(const char *pointer, enum wire wire, size_t rank, const size_t *shape, const void *bytes,
+                     struct source *ret, struct error *err) __attribute__((warn_unused_result));
+
+/* The source's bytes, where a tensor of `dtype` can be them as they lie; else NULL. */
+const void *source_in_place(const struct source *source, enum dtype dtype);
+
+/* Reads an array or bytes into `ret`, contiguous, of the source's shape. */
 bool source_read(const struct lift *lift, const struct source *source, const struct tensor *ret, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -29,6 +29,11 @@ void text_add(struct text *text, const char *part)
     add_bytes(text, part, strlen(part));
 }
 
+void text_end(struct text *text)
+{
+    add_bytes(text, "", 1);
+}
+
 void text_format(struct text *text, const char *format, ...)
 {
     char part[TEXT_FORMAT_BYTES_MAX];

@@ -23,6 +23,9 @@ void text_add(struct text *text, const char *part);
 #define TEXT_FORMAT_BYTES_MAX 256
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Ends a string of C. */
+void text_end(struct text *text);
+
 /* A JSON string in quotes, escaped; bytes that are no UTF-8 become U+FFFD. At most TEXT_STRING_GROWTH bytes a byte, and 2. */
 #define TEXT_STRING_GROWTH 6
 void text_string(struct text *text, const char *string);

@@ -111,3 +111,66 @@ void wire_round(enum wire wire, const struct tensor *t)
             ((double *)t->data)[i] = round_one(wire, ((const double *)t->data)[i]);
     }
 }
+
+static double read_one(enum wire wire, const char *from)
+{
+    uint16_t half;
+    int64_t integer;
+    float single;
+    double wide;
+    switch (wire) {
+    case WIRE_F16:
+    case WIRE_BF16:
+        memcpy(&half, from, sizeof half);
+        return wire == WIRE_F16 ? wire_f16_to(half) : wire_bf16_to(half);
+    case WIRE_F32:
+        memcpy(&single, from, sizeof single);
+        return (double)single;
+    case WIRE_I64:
+        memcpy(&integer, from, sizeof integer);
+        return (double)integer;
+    case WIRE_F64:
+        memcpy(&wide, from, sizeof wide);
+        return wide;
+    default:
+        return *from != 0;
+    }
+}
+
+void wire_read(enum wire wire, const void *bytes, const struct tensor *ret)
+{
+    const char *from = bytes;
+    size_t count = tensor_count(ret), step = wire_bytes(wire);
+    bool same = (wire == WIRE_F32 && ret->dtype == DTYPE_F32) || (wire == WIRE_F64 && ret->dtype == DTYPE_F64);
+    if (same && count > 0) {
+        memcpy(ret->data, from, count * step);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        double x = read_one(wire, from + i * step);
+        if (ret->dtype == DTYPE_BOOL)
+            ((unsigned char *)ret->data)[i] = x != 0;
+        else if (ret->dtype == DTYPE_F32)
+            ((float *)ret->data)[i] = (float)x;
+        else
+            ((double *)ret->data)[i] = x;
+    }
+}
+
+/* Numbers only shrink, so each is written at or before where it was read. */
+size_t wire_pack(enum wire wire, const struct tensor *t)
+{
+    size_t count = tensor_count(t), step = wire_bytes(wire);
+    bool same = (wire == WIRE_F32 && t->dtype == DTYPE_F32) || (wire == WIRE_F64 && t->dtype == DTYPE_F64);
+    for (size_t i = 0; i < count && !same; i++) {
+        char *to = (char *)t->data + i * step;
+        double x = t->dtype == DTYPE_F32 ? (double)((const float *)t->data)[i] : ((const double *)t->data)[i];
+        float single = (float)x;
+        uint16_t half = wire == WIRE_F16 ? wire_f16_from(x) : wire_bf16_from(x);
+        if (wire == WIRE_F32)
+            memcpy(to, &single, sizeof single);
+        else
+            memcpy(to, &half, sizeof half);
+    }
+    return count * step;
+}

@@ -28,6 +28,14 @@ double wire_f16_to(uint16_t bits);
 uint16_t wire_bf16_from(double x);
 double wire_bf16_to(uint16_t bits);
 
+/* Reads a contiguous tensor's numbers from bytes, little endian, at any alignment. A bool is 1 where its byte is not 0. `ret` is
+ * bool where `wire` is, else float32 or float64; integers are exact up to 2^53 in float64. */
+void wire_read(enum wire wire, const void *bytes, const struct tensor *ret);
+
+/* Turns a contiguous float32 or float64 tensor's numbers to `wire` (no wider than they are), packed from the tensor's start on;
+ * returns the number of bytes. */
+size_t wire_pack(enum wire wire, const struct tensor *t);
+
 /* Rounds every number of a contiguous float32 or float64 tensor to what `wire` can hold; no-op for WIRE_F64. */
 void wire_round(enum wire wire, const struct tensor *t);
 

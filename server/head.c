@@ -19,6 +19,7 @@ static const struct head_field fields[] = {
     {"Content-Length", offsetof(struct head, content_length_text)},
     {"Content-Type", offsetof(struct head, content_type)},
     {"Expect", offsetof(struct head, expect)},
+    {"Inference-Header-Content-Length", offsetof(struct head, json_length)},
     {"Origin", offsetof(struct head, origin)},
     {"Access-Control-Request-Method", offsetof(struct head, preflight_method)},
     {"X-Request-Id", offsetof(struct head, request_id)},

@@ -73,7 +73,7 @@ struct http_request *request_born(struct daemon *daemon, struct MHD_Connection *
 
 static enum MHD_Result hand_over_reply(struct http_request *request)
 {
-    int64_t reading_ms = (int64_t)(request->call.reply.body_bytes * 1000 / REQUEST_SEND_BYTES_PER_S_MIN);
+    int64_t reading_ms = (int64_t)(response_body_bytes(&request->call.reply) * 1000 / REQUEST_SEND_BYTES_PER_S_MIN);
     request->finished_ns = request->finished_ns != 0 ? request->finished_ns : clock_ns();
     connection_enter(request->connection, CONNECTION_SEND, clock_ms() + timeout_ms(request) + reading_ms);
     return response_queue(request) ? MHD_YES : MHD_NO;
@@ -251,6 +251,7 @@ static void request_run(struct job *job)
         const struct api_request sent = {
             .content_type = request->head.content_type,
             .accept = request->head.accept,
+            .json_length = request->head.json_length,
             .body = request->body.data,
             .body_bytes = request->body.bytes,
         };
@@ -334,7 +335,7 @@ static double ms_between(int64_t from_ns, int64_t to_ns)
 /* As handed over; libmicrohttpd does not tell how much of a broken off reply went out. */
 static uint64_t sent_bytes(const struct http_request *request)
 {
-    return request->replied && strcmp(request->method, "HEAD") != 0 ? request->call.reply.body_bytes : 0;
+    return request->replied && strcmp(request->method, "HEAD") != 0 ? response_body_bytes(&request->call.reply) : 0;
 }
 
 static void log_it(struct http_request *request, unsigned status, const char *end)

@@ -16,6 +16,7 @@ struct response_head {
         const char *name, *value;
     } headers[RESPONSE_HEADERS_MAX];
     char server_timing[160];
+    char json_length[24];
     char retry_after[16];
 };
 
@@ -43,12 +44,13 @@ static void add_cors(struct response_head *head, const struct http_request *requ
     if (origin == NULL)
         return;
     add(head, "Access-Control-Allow-Origin", origin);
-    add(head, "Access-Control-Expose-Headers", "X-Request-Id, Server-Timing, Retry-After");
+    add(head, "Access-Control-Expose-Headers", "X-Request-Id, Server-Timing, Retry-After, Inference-Header-Content-Length");
     if (strcmp(origin, "*") != 0)
         add(head, "Vary", "Origin");
     if (request->call.reply.status == MHD_HTTP_NO_CONTENT && request->head.preflight_method != NULL) {
         add(head, "Access-Control-Allow-Methods", request->call.reply.allow);
-        add(head, "Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, X-API-Key, X-Request-Id");
+        add(head, "Access-Control-Allow-Headers",
+            "Accept, Authorization, Content-Type, X-API-Key, X-Request-Id, Inference-Header-Content-Length");
         add(head, "Access-Control-Max-Age", "600");
     }
 }
@@ -69,18 +71,41 @@ static void fill_head(struct response_head *head, const struct http_request *req
         (void)snprintf(head->retry_after, sizeof head->retry_after, "%d", reply->retry_after_s);
         add(head, "Retry-After", head->retry_after);
     }
+    if (reply->json_bytes > 0) {
+        (void)snprintf(head->json_length, sizeof head->json_length, "%zu", reply->json_bytes);
+        add(head, "Inference-Header-Content-Length", head->json_length);
+    }
     if (request->computed)
         add_server_timing(head, request);
     add_cors(head, request);
+}
+
+/* The reply's memory goes out as it lies, part by part. */
+static struct MHD_Response *response_of(const struct api_reply *reply)
+{
+    struct MHD_IoVec parts[1 + API_PARTS_MAX];
+    assert(reply->part_count <= API_PARTS_MAX);
+    if (reply->part_count == 0) /* the body is only read: the type says otherwise for the library's other memory modes */
+        return MHD_create_response_from_buffer(reply->body_bytes, (void *)reply->body, MHD_RESPMEM_PERSISTENT);
+    parts[0] = (struct MHD_IoVec){reply->body, reply->body_bytes};
+    for (size_t i = 0; i < reply->part_count; i++)
+        parts[1 + i] = (struct MHD_IoVec){reply->parts[i].data, reply->parts[i].bytes};
+    return MHD_create_response_from_iovec(parts, (unsigned)(1 + reply->part_count), NULL, NULL);
+}
+
+size_t response_body_bytes(const struct api_reply *reply)
+{
+    size_t bytes = reply->body_bytes;
+    for (size_t i = 0; i < reply->part_count; i++)
+        bytes += reply->parts[i].bytes;
+    return bytes;
 }
 
 bool response_queue(struct http_request *request)
 {
     const struct api_reply *reply = &request->call.reply;
     struct response_head head;
-    /* The body is only read: the library's type says otherwise for its other memory modes. */
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(reply->body_bytes, (void *)reply->body, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *response = response_of(reply);
     if (response == NULL)
         return false;
     fill_head(&head, request);

@@ -1,0 +1,270 @@
+#include "api/safetensors.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/envelope.h"
+#include "core/size.h"
+
+#define PREFIX_BYTES 8 /* the length of the header */
+
+static const char *const dtypes[WIRES + 1] = {
+    [WIRE_F64] = "F64",   [WIRE_F32] = "F32", [WIRE_F16] = "F16", [WIRE_BF16] = "BF16",
+    [WIRE_BOOL] = "BOOL", [WIRE_I64] = "I64", [WIRES] = NULL,
+};
+
+/* The names of tensors, in the order of `sources`. */
+static const char *const tensor_names[] = {
+    "x",
+    "context",
+    "key",
+    "query",
+    "value",
+    "past_key",
+    "past_value",
+    "mask",
+    "key_lengths",
+    "alibi",
+    "sinks",
+    "projection.key",
+    "projection.query",
+    "projection.value",
+    "projection.output",
+    "projection.key.weight",
+    "projection.query.weight",
+    "projection.value.weight",
+    "projection.output.weight",
+    "projection.key.bias",
+    "projection.query.bias",
+    "projection.value.bias",
+    "projection.output.bias",
+    NULL,
+};
+#define NAME_MASK 7
+#define NAME_KEY_LENGTHS 8
+#define NAME_ALIBI 9
+#define NAME_SINKS 10
+#define NAME_PROJECTIONS 11
+
+/* Where the tensor of that name goes; sets what comes with giving it. */
+static struct source *source_of(struct request *request, size_t name)
+{
+    if (name <= NAME_MASK)
+        return &request->tensors[name];
+    if (name == NAME_KEY_LENGTHS)
+        return &request->key_lengths_list;
+    if (name == NAME_ALIBI)
+        return &request->alibi_slopes;
+    if (name == NAME_SINKS)
+        return &request->sinks;
+    size_t which = name - NAME_PROJECTIONS;
+    return which < 2 * (size_t)PROJECTIONS ? &request->weights[which % PROJECTIONS] : &request->biases[which % PROJECTIONS];
+}
+
+/* A file on its way in. */
+struct file {
+    const struct lift *lift; /* of the header */
+    const char *data;        /* the tensors' bytes */
+    size_t data_bytes;
+    struct request *request;
+    struct error *err;
+    size_t span_count;
+    struct {
+        size_t begin, end;
+    } spans[SAFETENSORS_TENSORS_MAX]; /* what the tensors take, sorted by begin */
+};
+
+static bool check_dtype(const struct file *file, size_t name, enum wire wire, const char *pointer)
+{
+    bool real = wire == WIRE_F64 || wire == WIRE_F32 || wire == WIRE_F16 || wire == WIRE_BF16;
+    bool fits = name == NAME_KEY_LENGTHS ? wire == WIRE_I64 : real || (name == NAME_MASK && wire == WIRE_BOOL);
+    if (fits)
+        return true;
+    return error_set_at(file->err, ERROR_INVALID, pointer, "%s of dtype %s, where %s is expected", tensor_names[name],
+                        dtypes[wire],
+                        name == NAME_KEY_LENGTHS ? "I64"
+                        : name == NAME_MASK      ? "BOOL, F64, F32, F16 or BF16"
+                                                 : "F64, F32, F16 or BF16");
+}
+
+/* Keeps the spans sorted, so that gaps and overlaps show as neighbours that do not meet. */
+static bool span_add(struct file *file, size_t begin, size_t end, const char *pointer)
+{
+    if (file->span_count == SAFETENSORS_TENSORS_MAX)
+        return error_set_at(file->err, ERROR_INVALID, pointer, "more than %d tensors", SAFETENSORS_TENSORS_MAX);
+    size_t at = file->span_count++;
+    while (at > 0 &&
+           (file->spans[at - 1].begin > begin || (file->spans[at - 1].begin == begin && file->spans[at - 1].end > end))) {
+        file->spans[at] = file->spans[at - 1];
+        at--;
+    }
+    file->spans[at].begin = begin;
+    file->spans[at].end = end;
+    return true;
+}
+
+static bool spans_check(const struct file *file)
+{
+    size_t reached = 0;
+    for (size_t i = 0; i < file->span_count; i++) {
+        if (file->spans[i].begin != reached)
+            return error_set(file->err, ERROR_MALFORMED,
+                             "the tensors' data_offsets leave a gap or overlap at byte %zu of the data",
+                             size_min(file->spans[i].begin, reached));
+        reached = file->spans[i].end;
+    }
+    if (reached != file->data_bytes)
+        return error_set(file->err, ERROR_MALFORMED, "the file holds %zu bytes of data, the tensors' data_offsets end at %zu",
+                         file->data_bytes, reached);
+    return true;
+}
+
+/* {"dtype", "shape", "data_offsets"} of the tensor called `name`. */
+static bool decode_tensor(struct file *file, size_t name, const json_t *value, const char *pointer)
+{
+    static const char *const members[] = {"dtype", "shape", "data_offsets", NULL};
+    char place[SOURCE_POINTER_BYTES_MAX + sizeof "/data_offsets"];
+    const struct lift *lift = file->lift;
+    if (!json_is_object(value))
+        return envelope_refuse(lift, value, pointer, "an object with dtype, shape and data_offsets", file->err);
+    if (!envelope_known(value, pointer, members, file->err))
+        return false;
+    for (size_t i = 0; members[i] != NULL; i++)
+        if (json_object_get(value, members[i]) == NULL)
+            return error_set_at(file->err, ERROR_INVALID, pointer, "a tensor without %s", members[i]);
+    size_t dtype = 0, rank = 0, pair = 0, shape[TENSOR_RANK_MAX];
+    int64_t axes[TENSOR_RANK_MAX], offsets[2];
+    (void)snprintf(place, sizeof place, "%s/dtype", pointer);
+    if (!envelope_choice(lift, json_object_get(value, "dtype"), place, dtypes, &dtype, file->err) ||
+        !check_dtype(file, name, (enum wire)dtype, place))
+        return false;
+    (void)snprintf(place, sizeof place, "%s/shape", pointer);
+    if (!source_integers(lift, json_object_get(value, "shape"), place, TENSOR_RANK_MAX, 0, INT64_C(1) << 53, axes, &rank,
+                         file->err))
+        return false;
+    for (size_t i = 0; i < rank; i++)
+        shape[i] = (size_t)axes[i];
+    (void)snprintf(place, sizeof place, "%s/data_offsets", pointer);
+    if (!source_integers(lift, json_object_get(value, "data_offsets"), place, 2, 0, INT64_C(1) << 53, offsets, &pair,
+                         file->err))
+        return false;
+    size_t bytes = size_multiply(shape_count(rank, shape), wire_bytes((enum wire)dtype));
+    if (pair != 2 || offsets[1] < offsets[0] || (uint64_t)offsets[1] > file->data_bytes ||
+        (size_t)(offsets[1] - offsets[0]) != bytes)
+        return error_set_at(file->err, ERROR_MALFORMED, place,
+                            "not [begin, end] of %zu bytes, which shape and dtype need, within the %zu bytes of data", bytes,
+                            file->data_bytes);
+    struct source *source = source_of(file->request, name);
+    if (source->kind != SOURCE_ABSENT)
+        return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", tensor_names[name]);
+    return source_of_bytes(pointer, (enum wire)dtype, rank, shape, file->data + offsets[0], source, file->err) &&
+           span_add(file, (size_t)offsets[0], (size_t)offsets[1], pointer);
+}
+
+/* What giving a tensor implies for the fields beside it. */
+static bool settle(struct file *file)
+{
+    struct request *request = file->request;
+    bool weights = false;
+    for (size_t i = 0; i < PROJECTIONS; i++)
+        weights |= request->weights[i].kind == SOURCE_BYTES || request->biases[i].kind == SOURCE_BYTES;
+    if (weights && request->identity)
+        return error_set_at(file->err, ERROR_INVALID, "/projection",
+                            "\"identity\", and tensors for projections are given, too");
+    request->has_projection |= weights;
+    if (request->key_lengths_list.kind == SOURCE_BYTES) {
+        if (request->has_key_lengths && !request->key_lengths_is_list)
+            return error_set_at(file->err, ERROR_INVALID, "/key_lengths", "key_lengths is given twice");
+        request->has_key_lengths = request->key_lengths_is_list = true;
+    }
+    request->alibi |= request->alibi_slopes.kind == SOURCE_BYTES;
+    return true;
+}
+
+static bool decode_tensors(struct file *file, const json_t *header)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)header, name, value)
+    {
+        char pointer[SOURCE_POINTER_BYTES_MAX];
+        size_t index = 0;
+        if (strcmp(name, "__metadata__") == 0)
+            continue;
+        while (tensor_names[index] != NULL && strcmp(tensor_names[index], name) != 0)
+            index++;
+        pointer_append("", name, pointer, sizeof pointer);
+        if (tensor_names[index] == NULL)
+            return envelope_unknown(name, pointer, tensor_names, file->err);
+        if (!decode_tensor(file, index, value, pointer))
+            return false;
+    }
+    return spans_check(file) && settle(file);
+}
+
+/* __metadata__.request, copied: its text outlives the header. "" where there is none. */
+static bool request_text(const struct lift *lift, const json_t *header, struct arena *arena, const char **ret,
+                         size_t *ret_bytes, struct error *err)
+{
+    const json_t *metadata = json_object_get(header, "__metadata__");
+    const json_t *text = json_object_get(metadata, "request");
+    *ret = "{}";
+    *ret_bytes = 2;
+    if (metadata != NULL && !json_is_object(metadata))
+        return envelope_refuse(lift, metadata, "/__metadata__", "an object of strings", err);
+    if (text == NULL)
+        return true;
+    if (!json_is_string(text))
+        return envelope_refuse(lift, text, "/__metadata__/request", "a string that holds a JSON object", err);
+    char *copy = arena_alloc(arena, json_string_length(text), err);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, json_string_value(text), json_string_length(text));
+    *ret = copy;
+    *ret_bytes = json_string_length(text);
+    return true;
+}
+
+/* The fields in the metadata, then the tensors over them. */
+static bool decode_header(struct file *file, const json_t *header, struct arena *arena, struct lift *lift)
+{
+    const char *text;
+    size_t text_bytes;
+    json_t *fields = NULL;
+    if (!json_is_object(header))
+        return error_set(file->err, ERROR_MALFORMED, "the header is no JSON object");
+    bool done = request_text(file->lift, header, arena, &text, &text_bytes, file->err) &&
+                lift_scan(text, text_bytes, arena, lift, file->err) && envelope_parse(lift, &fields, file->err) &&
+                request_decode(lift, fields, file->request, file->err) && decode_tensors(file, header);
+    json_decref(fields);
+    return done;
+}
+
+bool safetensors_decode(const struct api_request *sent, struct arena *arena, struct lift *lift, struct request *ret,
+                        struct error *err)
+{
+    const unsigned char *body = (const unsigned char *)sent->body;
+    uint64_t header_bytes = 0;
+    if (sent->body_bytes < PREFIX_BYTES)
+        return error_set(err, ERROR_MALFORMED, "%zu bytes, where a safetensors file has a header's length in its first 8",
+                         sent->body_bytes);
+    for (size_t i = PREFIX_BYTES; i-- > 0;)
+        header_bytes = header_bytes << 8 | body[i];
+    if (header_bytes > sent->body_bytes - PREFIX_BYTES)
+        return error_set(err, ERROR_MALFORMED, "a header of %" PRIu64 " bytes is announced, and %zu follow", header_bytes,
+                         sent->body_bytes - PREFIX_BYTES);
+    struct lift header_lift;
+    json_t *header = NULL;
+    struct file file = {
+        .lift = &header_lift,
+        .data = sent->body + PREFIX_BYTES + header_bytes,
+        .data_bytes = sent->body_bytes - PREFIX_BYTES - (size_t)header_bytes,
+        .request = ret,
+        .err = err,
+    };
+    bool done = lift_scan(sent->body + PREFIX_BYTES, (size_t)header_bytes, arena, &header_lift, err) &&
+                envelope_parse(&header_lift, &header, err) && decode_header(&file, header, arena, lift);
+    json_decref(header);
+    return done;
+}
