@@ -48,7 +48,7 @@ struct attention_case {
     int64_t *query_offsets;
     size_t *key_lengths;
     double *alibi_slopes, *sinks;
-    char text[400]; /* the case in words, for a failure's message */
+    char text[400]; /* the case in words, for a failure's message; the kernels are those in use at its init */
 };
 
 void attention_case_init(struct attention_case *c, const struct attention_dims *dims, unsigned options, uint64_t seed);

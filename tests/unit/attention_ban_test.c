@@ -10,6 +10,7 @@
 #include "tests/attention_check.h"
 #include "tests/blas_setup.h"
 #include "tests/check.h"
+#include "tests/kernel_turn.h"
 
 #define SEED_COUNT 24
 
@@ -88,6 +89,7 @@ static void draw_case(struct attention_case *c, uint64_t seed)
         CASE_WINDOW | CASE_ADDED_MASK | CASE_SINKS | CASE_SOFTCAP,
     };
     struct draw draw = {seed};
+    kernel_turn(seed / (sizeof mixes / sizeof *mixes));
     struct attention_dims dims = {
         .dtype = draw_chance(&draw, 0.7) ? DTYPE_F32 : DTYPE_F64,
         .B = draw_size(&draw, 1, 2),

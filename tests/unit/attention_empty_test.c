@@ -6,6 +6,7 @@
 #include "tests/attention_check.h"
 #include "tests/blas_setup.h"
 #include "tests/check.h"
+#include "tests/kernel_turn.h"
 #include "tests/worker_pool.h"
 
 static const unsigned option_mixes[] = {
@@ -24,6 +25,7 @@ static void check_dims(const struct attention_dims *dims)
     worker_pool_init(&workers, 2);
     for (size_t k = 0; k < sizeof option_mixes / sizeof *option_mixes; k++) {
         struct attention_case c;
+        kernel_turn(k);
         attention_case_init(&c, dims, option_mixes[k], k);
         check_case(&c, RESULTS_ALL, NULL);
         check_case(&c, 1U << RESULT_OUTPUT, &workers.executor);

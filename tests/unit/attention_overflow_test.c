@@ -10,6 +10,7 @@
 #include "tests/attention_check.h"
 #include "tests/blas_setup.h"
 #include "tests/check.h"
+#include "tests/kernel_turn.h"
 
 #define TOLERANCE 2e-6
 #define ROWS 30
@@ -123,6 +124,7 @@ static void extremes_equal_the_oracle(void **state)
     for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++) {
         for (size_t length = 0; length < 4; length++) {
             for (size_t D = 1; D <= 16; D += 15) {
+                kernel_turn(k + length);
                 check_extreme(&extremes[k], DTYPE_F32, lengths[length], D, 0, k);
                 check_extreme(&extremes[k], DTYPE_F64, lengths[length], D, 0, k);
             }
@@ -134,6 +136,7 @@ static void extremes_with_bans(void **state)
 {
     (void)state;
     for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++) {
+        kernel_turn(k);
         check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_CAUSAL | CASE_OFFSETS, k);
         check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_BOOL_MASK | CASE_LENGTHS, k);
         check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_SINKS | CASE_WINDOW, k);
@@ -196,6 +199,7 @@ static void overflow_stays_in_its_row(void **state)
     for (uint64_t seed = 0; seed < 8; seed++) {
         struct attention_case c;
         struct case_results before, after;
+        kernel_turn(seed);
         attention_case_init(&c, &dims, seed % 2 ? CASE_CAUSAL : 0, seed);
         case_results_init(&before, &dims, RESULTS_ALL & ~(1U << RESULT_MEAN_WEIGHTS), NULL);
         case_results_init(&after, &dims, RESULTS_ALL & ~(1U << RESULT_MEAN_WEIGHTS), NULL);
@@ -233,6 +237,7 @@ static void no_scale_hides_nothing(void **state)
     for (size_t s = 0; s < 3; s++) {
         struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 130, 140, 8, 8};
         struct attention_case c;
+        kernel_turn(s);
         attention_dims_outgrow_double(&dims);
         attention_case_init(&c, &dims, CASE_CAUSAL, s);
         const double nan = NAN;

@@ -7,6 +7,7 @@
 #include "tests/attention_check.h"
 #include "tests/blas_setup.h"
 #include "tests/check.h"
+#include "tests/kernel_turn.h"
 #include "tests/setting.h"
 #include "tests/worker_pool.h"
 
@@ -58,6 +59,7 @@ static void compositions(void **state)
     worker_pool_init(&workers, 2);
     for (size_t k = 0; k < case_count; k++) {
         struct draw draw = {first_seed + k};
+        kernel_turn((size_t)draw_u64(&draw));
         struct attention_dims dims = draw_dims(&draw);
         unsigned options = draw_options(&draw);
         unsigned wanted = draw_chance(&draw, 0.5) ? RESULTS_ALL : (unsigned)draw_size(&draw, 1, RESULTS_ALL);

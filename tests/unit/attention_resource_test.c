@@ -5,6 +5,7 @@
 #include "tests/attention_check.h"
 #include "tests/blas_setup.h"
 #include "tests/check.h"
+#include "tests/kernel_turn.h"
 #include "tests/worker_pool.h"
 
 static const unsigned option_mixes[] = {
@@ -65,6 +66,7 @@ static void every_allocation_may_fail(void **state)
         struct attention_dims dims = {k % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 1, 20 + 13 * k, 30 + 17 * k, 12, 10};
         struct attention_case c;
         struct case_results r;
+        kernel_turn(k / 2);
         attention_case_init(&c, &dims, option_mixes[k / 2 % MIX_COUNT], k);
         case_results_init(&r, &dims, wanted_sets[k / 2 / MIX_COUNT], NULL);
         check_every_allocation(&c, &r, NULL);
@@ -122,6 +124,7 @@ static void every_stop_is_a_deadline(void **state)
         struct attention_dims dims = {k % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 1, 150, 530, 8, 8};
         struct attention_case c;
         struct case_results r;
+        kernel_turn(k);
         attention_case_init(&c, &dims, option_mixes[k % MIX_COUNT], k);
         case_results_init(&r, &dims, wanted_sets[k / MIX_COUNT], NULL);
         check_every_stop(&c, &r, 1);

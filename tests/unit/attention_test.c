@@ -9,6 +9,7 @@
 #include "tests/attention_check.h"
 #include "tests/blas_setup.h"
 #include "tests/check.h"
+#include "tests/kernel_turn.h"
 #include "tests/setting.h"
 
 #define PAIRS_MAX ((size_t)200000) /* of a query and a key, about: what keeps the oracle quick */
@@ -17,6 +18,7 @@
 static void check_drawn(const struct attention_dims *dims, unsigned options, unsigned wanted, uint64_t seed)
 {
     struct attention_case c;
+    kernel_turn(seed);
     attention_case_init(&c, dims, options, seed);
     check_case(&c, wanted, NULL);
     attention_case_done(&c);
@@ -31,16 +33,18 @@ static void sizes_across_tile_edges(void **state)
                                        {255, 511}, {256, 512}, {257, 513}, {300, 300}, {130, 1025}, {3, 2049},  {300, 1500}};
     static const size_t channels[][2] = {{1, 1}, {64, 64}, {7, 80}, {80, 3}, {16, 17}, {33, 32}};
     for (size_t k = 0; k < sizeof tokens / sizeof *tokens; k++) {
-        for (size_t t = 0; t < 2; t++) {
-            if (setting_slow() && t != k % 2)
+        for (size_t t = 0; t < 6; t++) { /* each precision with each table of kernels */
+            if (setting_slow() && t != k % 6)
                 continue;
-            const size_t *d = channels[(2 * k + t) % (sizeof channels / sizeof *channels)];
-            size_t H = tokens[k][0] * tokens[k][1] > 100000 ? 1 : 2;
-            struct attention_dims dims = {both[t], 1, H, 1, tokens[k][0], tokens[k][1], d[0], d[1]};
-            check_drawn(&dims, 0, RESULTS_ALL, 100 + k);
-            check_drawn(&dims, CASE_CAUSAL | CASE_OFFSETS, RESULTS_ALL, 200 + k);
-            check_drawn(&dims, CASE_CAUSAL, 1U << RESULT_OUTPUT, 300 + k);
-            check_drawn(&dims, CASE_EVERYTHING, RESULTS_ALL, 400 + k);
+            const size_t *d = channels[(6 * k + t) % (sizeof channels / sizeof *channels)];
+            struct attention_dims dims = {both[t % 2], 1, 1, 1, tokens[k][0], tokens[k][1], d[0], d[1]};
+            if ((k + t) % 2) {
+                check_drawn(&dims, 0, RESULTS_ALL, t);
+                check_drawn(&dims, CASE_CAUSAL, 1U << RESULT_OUTPUT, t);
+            } else {
+                check_drawn(&dims, CASE_CAUSAL | CASE_OFFSETS, RESULTS_ALL, t);
+                check_drawn(&dims, CASE_EVERYTHING, RESULTS_ALL, t);
+            }
         }
     }
 }
@@ -72,6 +76,21 @@ static void drawn_sizes(void **state)
     }
 }
 
+/* Channels on both sides of what one product takes, of the queries and of the values. */
+static void channels_across_product_edges(void **state)
+{
+    (void)state;
+    static const size_t channels[][2] = {{511, 16}, {512, 512}, {513, 511}, {1025, 513}, {17, 1030}};
+    for (size_t k = 0; k < sizeof channels / sizeof *channels; k++) {
+        for (size_t t = 0; t < 6; t++) {
+            struct attention_dims dims = {both[t % 2], 1, 2, 1, 30, 40, channels[k][0], channels[k][1]};
+            check_drawn(&dims, t >= 3 ? CASE_STRIDES | CASE_CAUSAL : 0, RESULTS_ALL, t);
+            dims.Tq = dims.Tk = 6;
+            check_drawn(&dims, 0, RESULTS_ALL, t);
+        }
+    }
+}
+
 /* 12 query heads over 1, 2, 3, 4, 6 and 12 key heads. */
 static void grouped_heads(void **state)
 {
@@ -79,10 +98,10 @@ static void grouped_heads(void **state)
     for (size_t Hkv = 1; Hkv <= 12; Hkv++) {
         if (12 % Hkv != 0)
             continue;
-        for (size_t t = 0; t < 2; t++) {
-            struct attention_dims dims = {both[t], 2, 12, Hkv, 20, 24, 8, 9};
-            check_drawn(&dims, 0, RESULTS_ALL, Hkv);
-            check_drawn(&dims, CASE_ALIBI | CASE_SINKS | CASE_BOOL_MASK, RESULTS_ALL, Hkv);
+        for (size_t t = 0; t < 6; t++) {
+            struct attention_dims dims = {both[t % 2], 2, 12, Hkv, 20, 24, 8, 9};
+            check_drawn(&dims, 0, RESULTS_ALL, t);
+            check_drawn(&dims, CASE_ALIBI | CASE_SINKS | CASE_BOOL_MASK, RESULTS_ALL, t);
         }
     }
 }
@@ -104,9 +123,9 @@ static void each_result_alone(void **state)
     static const unsigned options[] = {0, CASE_CAUSAL, CASE_EVERYTHING, CASE_ADDED_MASK | CASE_SOFTCAP | CASE_SINKS};
     for (enum result_name name = 0; name < RESULT_COUNT; name++) {
         for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
-            for (size_t t = 0; t < 2; t++) {
-                struct attention_dims dims = {both[t], 2, 3, 3, 133, 130, 12, 10};
-                check_drawn(&dims, options[k], 1U << name, 50 + k);
+            for (size_t t = 0; t < 6; t++) {
+                struct attention_dims dims = {both[t % 2], 1, 2, 2, 133, 130, 22, 10};
+                check_drawn(&dims, options[k], 1U << name, t);
             }
         }
     }
@@ -127,8 +146,9 @@ static void masks_of_every_form(void **state)
     (void)state;
     for (unsigned form = 0; form < 32; form++) {
         bool added = form >= 16;
-        struct attention_dims dims = {both[form % 2], 2, 4, 2, 37, 150, 8, 8};
+        struct attention_dims dims = {both[form % 2], 2, 4, 2, 37, 150, 60, 60};
         struct attention_case c;
+        kernel_turn(form / 2);
         attention_case_init(&c, &dims, (form & 1U) ? CASE_CAUSAL : 0, form);
         struct draw draw = {form};
         const size_t whole[] = {dims.B, dims.H, dims.Tq, dims.Tk};
@@ -222,6 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_across_tile_edges),
         cmocka_unit_test(drawn_sizes),
+        cmocka_unit_test(channels_across_product_edges),
         cmocka_unit_test(grouped_heads),
         cmocka_unit_test(each_option_alone),
         cmocka_unit_test(each_result_alone),

@@ -1,0 +1,20 @@
+/* kernel_turn.h: every kernel table that this processor runs takes its turn, case by case. */
+#ifndef ATTND_TESTS_KERNEL_TURN_H
+#define ATTND_TESTS_KERNEL_TURN_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "core/kernels.h"
+
+/* Lets core compute with table k, modulo how many there are; 0 is the fastest. */
+static inline void kernel_turn(size_t k)
+{
+    size_t count = 0;
+    while (kernels_at(count) != NULL)
+        count++;
+    if (!kernels_choose(kernels_at(k % count)->name))
+        abort();
+}
+
+#endif
