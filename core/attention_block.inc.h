@@ -126,8 +126,8 @@ static void NAME(stages_before_bans)(struct NAME(walk) * walk, const struct NAME
 static void NAME(stage_alibi)(struct NAME(walk) * walk, size_t r, size_t first, size_t count, REAL *row)
 {
     const struct attention_block *block = walk->block;
-    int64_t distance = attention_position(walk->plan, block->b, block->first_query + r) - (int64_t)first;
-    walk->plan->kernels->KERNEL(alibi_row)(row, count, (double)distance, walk->plan->problem->alibi_slopes[block->h]);
+    double distance = (double)attention_position(walk->plan, block->b, block->first_query + r) - (double)first;
+    walk->plan->kernels->KERNEL(alibi_row)(row, count, distance, walk->plan->problem->alibi_slopes[block->h]);
 }
 
 /* A mask whose numbers for one query don't lie side by side. */
