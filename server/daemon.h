@@ -18,6 +18,7 @@
 #include "server/options.h"
 #include "server/pool.h"
 #include "server/queue.h"
+#include "server/static.h"
 #include "server/workers.h"
 
 /* Bounds the head of a request, and the piece of its body that is read at once. */
@@ -29,6 +30,7 @@ struct daemon {
     const struct options *options; /* borrowed */
     struct log *log;               /* borrowed */
     struct keys keys;
+    struct static_files files;
     struct budget budget;
     struct queue queue;
     struct pool pool;

@@ -13,6 +13,7 @@ struct head_field {
 
 static const struct head_field fields[] = {
     {"Accept", offsetof(struct head, accept)},
+    {"Accept-Encoding", offsetof(struct head, accept_encoding)},
     {"X-API-Key", offsetof(struct head, api_key)},
     {"Authorization", offsetof(struct head, authorization)},
     {"Content-Encoding", offsetof(struct head, content_encoding)},
@@ -20,6 +21,7 @@ static const struct head_field fields[] = {
     {"Content-Type", offsetof(struct head, content_type)},
     {"Expect", offsetof(struct head, expect)},
     {"Inference-Header-Content-Length", offsetof(struct head, json_length)},
+    {"If-None-Match", offsetof(struct head, if_none_match)},
     {"Origin", offsetof(struct head, origin)},
     {"Access-Control-Request-Method", offsetof(struct head, preflight_method)},
     {"X-Request-Id", offsetof(struct head, request_id)},

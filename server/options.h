@@ -13,6 +13,7 @@
 #include "server/machine.h"
 
 #define OPTIONS_LISTEN_DEFAULT "127.0.0.1:8080"
+#define OPTIONS_PATH_BYTES_MAX 1024
 
 struct options {
     /* Strings are borrowed from the command line and the environment; NULL where not given. */
@@ -21,6 +22,7 @@ struct options {
     const char *cors_origin;
     const char *tls_cert_file, *tls_key_file;
     const char *log_format_name;
+    const char *web_root; /* after options_resolve NULL where there is no UI */
     const char *health_check_url;
 
     /* 0 until options_resolve where not given. */
@@ -34,6 +36,7 @@ struct options {
     size_t request_timeout_s;
 
     enum log_format log_format;
+    char web_root_found[OPTIONS_PATH_BYTES_MAX]; /* what web_root points to where it was not given */
 };
 
 enum options_outcome {
