@@ -208,12 +208,13 @@ int64_t daemon_idle_until_ms(const struct daemon *daemon)
 
 void daemon_stop(struct daemon *daemon)
 {
+    /* Ends the listening; closed only once libmicrohttpd's thread can have no more to do with it. */
     int listen_fd = MHD_quiesce_daemon(daemon->mhd);
-    if (listen_fd >= 0)
-        (void)close(listen_fd);
+    (void)shutdown(listen_fd, SHUT_RDWR);
     for (int64_t until_ms = clock_ms() + DAEMON_LAST_REQUESTS_MS; !daemon_is_idle(daemon) && clock_ms() < until_ms;)
         (void)usleep(5000);
     MHD_stop_daemon(daemon->mhd);
+    (void)close(listen_fd);
     workers_stop(&daemon->workers);
     monitor_stop(&daemon->monitor);
     pool_stop(&daemon->pool);
