@@ -2,8 +2,10 @@
 #include <time.h>
 
 #include "api/api.h"
+#include "api/envelope.h"
 #include "api/face.h"
 #include "api/infer_reply.h"
+#include "api/json_room.h"
 #include "api/media.h"
 #include "api/problem.h"
 #include "api/safetensors.h"
@@ -13,6 +15,7 @@
 void api_init(void)
 {
     blas_init();
+    json_room_init();
     json_object_seed(0); /* jansson's hash, drawn once here rather than by two threads at once */
 }
 
@@ -34,7 +37,7 @@ static bool check_media(enum api_face face, const char *content_type, struct err
 /* What a request may take before its cost is known: two envelopes at the most, and what decoding them needs. */
 static size_t decode_cost(void)
 {
-    return size_add(size_multiply(2, lift_scan_cost()), arena_cost(FACE_DECODE_BYTES_MAX) + arena_cost(sizeof(struct request)) +
+    return size_add(size_multiply(2, envelope_cost()), arena_cost(FACE_DECODE_BYTES_MAX) + arena_cost(sizeof(struct request)) +
                                                             arena_cost(sizeof(struct plan)) + arena_cost(sizeof(struct job)) +
                                                             arena_cost(sizeof(struct lift)));
 }
