@@ -70,7 +70,7 @@ class App {
     }
 
     usePreset(preset) {
-        const view = { ...VIEW_DEFAULTS, palette: this.view.palette, mode: this.view.mode, stage: preset.stage, tab: preset.view ?? "map" };
+        const view = { ...VIEW_DEFAULTS, palette: this.view.palette, mode: this.view.mode, stage: preset.stage, tab: preset.view ?? "map", cell: preset.cell ?? null };
         return this.setRequest(structuredClone(preset.request), { view, preset: preset.id, labels: { rows: null, cols: null } });
     }
 

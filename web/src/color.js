@@ -1,6 +1,6 @@
 // color.js: from numbers to colours that people who see few colours can tell apart.
 
-import { interpolateRgbBasis } from "d3-interpolate";
+import { interpolateRgb, piecewise } from "d3-interpolate";
 import { interpolateCividis, interpolateGreys, interpolateInferno, interpolateViridis } from "d3-scale-chromatic";
 
 export const PALETTES = [
@@ -17,11 +17,11 @@ export const MODES = [
 ];
 
 const DIVERGING = {
-    light: interpolateRgbBasis(["#12427c", "#3f7fbf", "#a9cbe8", "#f3f2ef", "#f6c48b", "#d97a1f", "#8a3f00"]),
-    dark: interpolateRgbBasis(["#a8d4ff", "#4f95d8", "#27547f", "#20242b", "#7d4a16", "#dd8428", "#ffcf94"]),
+    light: piecewise(interpolateRgb, ["#12427c", "#3f7fbf", "#a9cbe8", "#f3f2ef", "#f6c48b", "#d97a1f", "#8a3f00"]),
+    dark: piecewise(interpolateRgb, ["#a8d4ff", "#4f95d8", "#27547f", "#20242b", "#7d4a16", "#dd8428", "#ffcf94"]),
 };
 
-const STEPS = 256;
+const STEPS = 255; // odd, so that 0 has a colour of its own
 const LOG_DECADES = 4; // what is smaller than the largest by more than this is drawn as the smallest
 const SIGNED_LOG_KNEE = 100;
 

@@ -51,7 +51,7 @@ function colorBar(scale) {
     const canvas = h("canvas", { width: BAR_WIDTH, height: BAR_HEIGHT, "aria-hidden": "true" }), context = canvas.getContext("2d");
     scale.colors.forEach((color, i) => {
         context.fillStyle = `rgb(${color.join(",")})`;
-        context.fillRect(Math.floor((i / 256) * BAR_WIDTH), 0, 2, BAR_HEIGHT);
+        context.fillRect(Math.floor((i / scale.colors.length) * BAR_WIDTH), 0, 2, BAR_HEIGHT);
     });
     const ticks = [0, 0.25, 0.5, 0.75, 1].map((t) => h("span", {}, number(scale.valueAt(t)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")));
     return h("div", { class: "colorbar", role: "img", "aria-label": `Colours from ${number(scale.valueAt(0))} to ${number(scale.valueAt(1))}${scale.mode === "row" ? " of each row's largest" : ""}` },
@@ -152,7 +152,7 @@ export function renderControls(host, view) {
             tab !== "table" && !lines && pick("mode", "Scale", MODES, () => app.view.mode, (mode) => app.setView({ mode })),
             check("hide-first", "Hide first key", "hideFirst"),
             map && app.bans?.any && check("layers", "Layers", "layers"),
-            map && layerLegend()),
+            map && layerLegend(), view.tools),
         lines && h("div", { class: "row" },
             slider("threshold", "Threshold", "threshold", { min: 0, max: 1, step: 0.01, text: (x) => `${Math.round(x * 100)} %` }),
             slider("topk", "Top", "topk", { min: 1, max: 32, step: 1, text: String })),

@@ -15,7 +15,7 @@ export function number(x) {
 
 export const short = (x) => (Number.isFinite(x) && Math.abs(x) < 1000 ? fixed2(x).replace("-", "−") : number(x));
 
-export const share = (x) => (Number.isFinite(x) ? percent(x) : number(x));
+export const share = (x) => (Number.isFinite(x) ? percent(x).replace("%", " %").replace("-", "−") : number(x));
 
 export const milliseconds = (x) => `${x >= 100 ? Math.round(x) : x >= 10 ? x.toFixed(1) : x.toFixed(2)} ms`;
 

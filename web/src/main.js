@@ -101,7 +101,7 @@ function showProblem() {
 
 const remember = debounce(250, async () => {
     if (app.offline) return;
-    const plain = app.preset === "notebook" && app.view.tab === "map" && !app.view.cell;
+    const plain = app.preset === "notebook" && app.view.tab === "map" && String(app.view.cell) === "7,3" && app.view.stage === "weights";
     const state = plain ? "" : await encode(app);
     if (state !== null) history.replaceState(null, "", state ? `#${state}` : location.pathname + location.search);
 });
@@ -234,6 +234,7 @@ function onKey(event) {
 // ---- start ----
 
 function start() {
+    const begun = begin(); // the first request is under way while the page is built
     makeViews();
     makeColumns();
     makeTheme();
@@ -257,7 +258,9 @@ function start() {
         const state = await decode(location.hash);
         if (state) restore(state);
     });
-    begin();
+    app.tell("request");
+    if (app.run) render();
+    return begun;
 }
 
 async function begin() {

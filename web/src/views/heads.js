@@ -5,7 +5,7 @@ import { h, onFrame } from "../dom.js";
 import { MEAN } from "../run.js";
 import { Tiles, TILE } from "../tiles.js";
 
-const SIDE = 132;
+const SIDE = 118;
 
 // A whole matrix on a small canvas, by the largest of what a pixel covers.
 function paintThumbnail(canvas, picture) {
@@ -25,7 +25,8 @@ export function create(host) {
     const chosen = h("p", { class: "hint", id: "heads-about", "aria-live": "polite" });
     const grid = h("div", { class: "thumbs", role: "group", "aria-label": "Heads" });
     const items = h("div", { class: "thumbs", role: "group", "aria-label": "Batch items" });
-    host.append(chosen, grid, items);
+    const headsTitle = h("h3", {}, "Heads"), itemsTitle = h("h3", {}, "Batch items");
+    host.append(headsTitle, chosen, grid, itemsTitle, items);
 
     function open(head) {
         app.setView({ head, tab: "map" });
@@ -77,6 +78,8 @@ export function create(host) {
             chosen.textContent = heads.length ? `${heads.length} collected` : "Click opens a head, shift-click collects.";
             if (heads.length) chosen.append(" ", h("button", { type: "button", class: "quiet", onclick: () => app.setView({ heads: [] }) }, "Clear"));
             const shared = app.run.outputIsShared(app.view.stage);
+            headsTitle.hidden = grid.hidden = chosen.hidden = H === 1 && B > 1;
+            itemsTitle.hidden = B === 1;
             grid.replaceChildren(...Array.from({ length: shared ? 1 : H }, (_, which) => head(which)), ...(H > 1 && !shared ? [head(MEAN)] : []),
                 ...(many ? [thumbnail("mean of collected", meanOfChosen(), { pressed: false, onclick: () => {} })] : []));
             items.replaceChildren(...(B > 1 ? Array.from({ length: B }, (_, batch) => item(batch)) : []));

@@ -1,10 +1,9 @@
 // map.js: one stage of one head as a heat map.
 
 import { app } from "../app.js";
-import { h } from "../dom.js";
+import { announce, h } from "../dom.js";
 import { HeatMap } from "../heatmap.js";
 import { describe } from "../explain.js";
-import { announce } from "../dom.js";
 
 export function create(host) {
     const canvas = h("canvas", { tabIndex: 0, role: "application", "aria-roledescription": "heat map", id: "map",
@@ -18,11 +17,10 @@ export function create(host) {
         onHover: (at) => showTip(at),
     });
     canvas.map = map; // for the page's tests and measurements
-    host.append(h("div", { class: "map" }, canvas, tip),
-        h("div", { class: "zoom", role: "group", "aria-label": "Zoom" },
-            h("button", { type: "button", class: "icon", "aria-label": "Zoom in", title: "Zoom in (+)", onclick: () => map.zoomBy(1.5) }, "+"),
-            h("button", { type: "button", class: "icon", "aria-label": "Zoom out", title: "Zoom out (−)", onclick: () => map.zoomBy(1 / 1.5) }, "−"),
-            h("button", { type: "button", class: "icon", "aria-label": "Show all", title: "Show all (0)", onclick: () => map.fit() }, "⤢")));
+    host.append(h("div", { class: "map" }, canvas, tip));
+    const zoom = (text, label, title, onclick) => h("button", { type: "button", class: "icon", "aria-label": label, title, onclick }, text);
+    const tools = h("div", { class: "zoom", role: "group", "aria-label": "Zoom" }, zoom("+", "Zoom in", "Zoom in (+)", () => map.zoomBy(1.5)),
+        zoom("−", "Zoom out", "Zoom out (−)", () => map.zoomBy(1 / 1.5)), zoom("⤢", "Show all", "Show all (0)", () => map.fit()));
 
     function showTip(at) {
         tip.hidden = !at;
@@ -35,6 +33,7 @@ export function create(host) {
 
     return {
         heatmap: map,
+        tools,
         stages: true,
         render() {
             const picture = app.picture();
