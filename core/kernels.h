@@ -49,7 +49,7 @@ struct kernels {
     void (*product_f32)(const struct kernel_product_f32 *product);
     void (*product_f64)(const struct kernel_product_f64 *product);
 
-    /* row[j] = exp(row[j] - max), with error <= 2 ulp for float32; returns the sum of the new row. `max` is finite, elements
+    /* row[j] = exp(row[j] - max), with error <= 2 ulp; returns the sum of the new row. `max` is finite, elements
      * are at most max, or -infinity. */
     float (*exp_row_f32)(float *row, size_t count, float max);
     double (*exp_row_f64)(double *row, size_t count, double max);
