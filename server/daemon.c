@@ -25,7 +25,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
                           enum MHD_ConnectionNotificationCode what)
 {
     struct daemon *daemon = context;
-    const int on = 1;
+    const int on = 1, unsent_bytes = (int)DAEMON_UNSENT_BYTES_MAX;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         monitor_remove(*socket_context);
         *socket_context = NULL;
@@ -34,6 +34,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     int fd = info->connect_fd;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof unsent_bytes);
     *socket_context = monitor_add(&daemon->monitor, fd, daemon->tls_cert != NULL, daemon_idle_until_ms(daemon));
 }
 

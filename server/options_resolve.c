@@ -12,8 +12,8 @@
  * the end of it. At rest 8 MiB are resident, most of them pages of libraries; docs/container.md has the numbers. */
 #define PROCESS_BYTES (16 * MIB)
 #define COMPUTING_THREAD_BYTES (8 * MIB) /* BLAS's packing buffer (1.5 MiB, more where pages are huge), stack, heap */
-#define CONNECTION_BYTES (2 * DAEMON_CONNECTION_BYTES_MAX) /* the library's buffer and the kernel's */
-#define KERNEL_MEMORY_PART 20                              /* a twentieth: tables of pages, and what the kernel books */
+#define CONNECTION_BYTES (DAEMON_CONNECTION_BYTES_MAX + DAEMON_UNSENT_BYTES_MAX)
+#define KERNEL_MEMORY_PART 20 /* a twentieth: tables of pages, and what the kernel books */
 
 #define SHARED_MEMORY_PERCENT 60   /* at the most of a machine's memory, which others need, too */
 #define REQUESTS_MEMORY_PART 4     /* at least a quarter of the memory is for requests, however many threads there are */
