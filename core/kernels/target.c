@@ -302,6 +302,7 @@ static bool finite_row_f64(const double *row, size_t count)
 #undef NAME
 
 #define PRODUCT(precision) product_##precision
+#define DOTS(precision) dots_##precision
 #define PANEL_COLUMNS(type) (2 * VECTOR_BYTES / sizeof(type))
 
 #else
@@ -309,6 +310,7 @@ static bool finite_row_f64(const double *row, size_t count)
 #include "core/product_blas.h"
 
 #define PRODUCT(precision) product_blas_##precision
+#define DOTS(precision) NULL
 #define ROWS 0
 #define PANEL_COLUMNS(type) 0
 
@@ -328,6 +330,8 @@ const struct kernels TARGET_TABLE(KERNEL_TARGET) = {
     .rows_f64 = ROWS,
     .product_f32 = PRODUCT(f32),
     .product_f64 = PRODUCT(f64),
+    .dots_f32 = DOTS(f32),
+    .dots_f64 = DOTS(f64),
     .exp_row_f32 = exp_row_f32,
     .exp_row_f64 = exp_row_f64,
     .max_row_f32 = max_row_f32,

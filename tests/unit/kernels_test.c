@@ -160,7 +160,8 @@ static void product_of(const struct kernels *kernels, size_t rows, size_t column
             panels[j / panel * depth * panel + k * panel + j % panel] = (float)draw_normal(&draw);
     for (size_t i = 0; i < rows * C_STRIDE; i++)
         c[i] = 1;
-    const struct kernel_product_f32 product = {rows, columns, depth, a, panels, panel, depth * panel, 0.5F, add, c, C_STRIDE};
+    const struct kernel_product_f32 product = {rows,          columns, depth, a,   panels, panel,
+                                               depth * panel, panel,   0.5F,  add, c,      C_STRIDE};
     kernels->product_f32(&product);
     for (size_t r = 0; r < rows; r++) {
         for (size_t j = 0; j < columns; j++) {
@@ -202,11 +203,12 @@ static void products_of_ours_are_chains(void **state)
             a[i] = (float)draw_normal(&draw);
         for (size_t i = 0; i < sizeof panels / sizeof panels[0]; i++)
             panels[i] = (float)draw_normal(&draw);
-        const struct kernel_product_f32 whole = {24, 2 * panel, 64, a, panels, panel, 64 * panel, 0.3F, false, all, C_STRIDE};
+        const struct kernel_product_f32 whole = {24,         2 * panel, 64,   a,     panels, panel,
+                                                 64 * panel, panel,     0.3F, false, all,    C_STRIDE};
         kernels->product_f32(&whole);
         for (size_t r = 0; r < 24; r++) {
             const struct kernel_product_f32 single = {
-                1, panel, 64, a + r * KERNEL_ROW_STRIDE, panels, panel, 64 * panel, 0.3F, false, one, C_STRIDE};
+                1, panel, 64, a + r * KERNEL_ROW_STRIDE, panels, panel, 64 * panel, panel, 0.3F, false, one, C_STRIDE};
             kernels->product_f32(&single);
             assert_memory_equal(one, all + r * C_STRIDE, panel * sizeof *one);
         }
