@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json_room.h"
 #include "api/lift_text.h"
 #include "api/names.h"
 #include "api/source.h"
+#include "core/size.h"
 
 #define FOUND_BYTES_MAX 64 /* of a client's value that an error quotes */
 #define EXPECTED_BYTES_MAX 256
@@ -41,11 +43,30 @@ static bool parse_error(const struct lift *lift, const json_error_t *json_error,
     }
 }
 
-bool envelope_parse(const struct lift *lift, json_t **ret, struct error *err)
+size_t envelope_cost(void)
+{
+    return size_add(lift_scan_cost(), arena_cost(json_room_bytes(LIFT_ENVELOPE_BYTES_MAX)));
+}
+
+bool envelope_parse(const struct lift *lift, struct arena *arena, json_t **ret, struct error *err)
 {
     json_error_t json_error;
+    if (!json_room_open(lift->envelope_bytes, arena, err))
+        return false;
     *ret = json_loadb(lift->envelope, lift->envelope_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &json_error);
-    return *ret != NULL || parse_error(lift, &json_error, err);
+    json_room_filled();
+    if (*ret != NULL)
+        return true;
+    json_room_close();
+    return parse_error(lift, &json_error, err);
+}
+
+void envelope_done(json_t *envelope)
+{
+    if (envelope == NULL)
+        return;
+    json_decref(envelope);
+    json_room_close();
 }
 
 /* What a value is, in words that quote the client: 12, "abc", an array of shape [2, 3]. */

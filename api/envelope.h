@@ -8,11 +8,19 @@
 #include <stdint.h>
 
 #include "api/lift.h"
+#include "core/arena.h"
 #include "core/error.h"
 
-/* Parses the envelope. The caller owns *ret (json_decref).
+/* What lift_scan and then envelope_parse take of their arena at the most. */
+size_t envelope_cost(void);
+
+/* Parses the envelope, into memory from the arena. The caller owns *ret: envelope_done.
  * Fails    malformed (with line and column in the body); invalid for a duplicate key or an integer past 64 bits. */
-bool envelope_parse(const struct lift *lift, json_t **ret, struct error *err) __attribute__((warn_unused_result));
+bool envelope_parse(const struct lift *lift, struct arena *arena, json_t **ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Frees it; NULL is allowed. Of several envelopes the last one parsed goes first. */
+void envelope_done(json_t *envelope);
 
 /* Sets "<what was found>, where <expected> is expected" at `pointer`; always returns false. */
 bool envelope_refuse(const struct lift *lift, const json_t *value, const char *pointer, const char *expected,

@@ -292,9 +292,9 @@ static bool infer_decode(const struct api_request *sent, struct arena *arena, st
         .binary_bytes = sent->body_bytes - json_bytes,
         .err = err,
     };
-    bool done = lift_scan(sent->body, json_bytes, arena, lift, err) && envelope_parse(lift, &envelope, err) &&
+    bool done = lift_scan(sent->body, json_bytes, arena, lift, err) && envelope_parse(lift, arena, &envelope, err) &&
                 decode_envelope(&d, envelope, arena);
-    json_decref(envelope);
+    envelope_done(envelope);
     return done;
 }
 

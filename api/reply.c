@@ -177,9 +177,9 @@ static bool json_decode(const struct api_request *sent, struct arena *arena, str
                         struct error *err)
 {
     json_t *envelope = NULL;
-    bool done = lift_scan(sent->body, sent->body_bytes, arena, lift, err) && envelope_parse(lift, &envelope, err) &&
+    bool done = lift_scan(sent->body, sent->body_bytes, arena, lift, err) && envelope_parse(lift, arena, &envelope, err) &&
                 request_decode(lift, envelope, ret, err);
-    json_decref(envelope);
+    envelope_done(envelope);
     return done;
 }
 

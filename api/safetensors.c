@@ -235,9 +235,9 @@ static bool decode_header(struct file *file, const json_t *header, struct arena 
     if (!json_is_object(header))
         return error_set(file->err, ERROR_MALFORMED, "the header is no JSON object");
     bool done = request_text(file->lift, header, arena, &text, &text_bytes, file->err) &&
-                lift_scan(text, text_bytes, arena, lift, file->err) && envelope_parse(lift, &fields, file->err) &&
+                lift_scan(text, text_bytes, arena, lift, file->err) && envelope_parse(lift, arena, &fields, file->err) &&
                 request_decode(lift, fields, file->request, file->err) && decode_tensors(file, header);
-    json_decref(fields);
+    envelope_done(fields);
     return done;
 }
 
@@ -264,7 +264,7 @@ bool safetensors_decode(const struct api_request *sent, struct arena *arena, str
         .err = err,
     };
     bool done = lift_scan(sent->body + PREFIX_BYTES, (size_t)header_bytes, arena, &header_lift, err) &&
-                envelope_parse(&header_lift, &header, err) && decode_header(&file, header, arena, lift);
-    json_decref(header);
+                envelope_parse(&header_lift, arena, &header, err) && decode_header(&file, header, arena, lift);
+    envelope_done(header);
     return done;
 }

@@ -18,8 +18,8 @@ struct NAME(walk) {
     REAL *sums; /* NULL: output not wanted */
     size_t sums_stride;
     REAL *weights; /* all Tk columns; NULL: not wanted */
-    size_t weights_stride;
     REAL *tile_max;
+    REAL *clean_values;                        /* [KEY_TILE, Dv], where values are read as they lie */
     size_t begin[QUERY_TILE], end[QUERY_TILE]; /* the keys each row may see by position */
     REAL max[QUERY_TILE];                      /* running */
     double sum[QUERY_TILE];                    /* running denominator, against max */
@@ -35,20 +35,38 @@ struct NAME(tile) {
     size_t row, rows;
 };
 
-static REAL *NAME(score_row)(const struct NAME(walk) * walk, const struct NAME(tile) * tile, size_t r)
+static REAL *NAME(score_row)(const struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t r)
 {
     return walk->scores + (r - tile->row) * KERNEL_ROW_STRIDE;
 }
 
-/* The row of a (B,H,Tq,Tk) result that row r of the block writes. */
-static ELEMENT *NAME(result_row)(const struct NAME(walk) * walk, const struct tensor *t, size_t r)
+/* The head and the query of row r. */
+static size_t NAME(row_head)(const struct NAME(walk) *walk, size_t r)
 {
-    const struct attention_block *block = walk->block;
-    return tensor_row(t, block->b, block->h, block->first_query + r);
+    return walk->block->head + r / walk->block->queries;
+}
+
+static size_t NAME(row_query)(const struct NAME(walk) *walk, size_t r)
+{
+    return walk->block->first_query + r % walk->block->queries;
+}
+
+/* The row of a (B,H,Tq,..) result that row r of the block writes. */
+static ELEMENT *NAME(result_row)(const struct NAME(walk) *walk, const struct tensor *t, size_t r)
+{
+    return tensor_row(t, walk->block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r));
+}
+
+/* Row r of the block's weights: all Tk columns. */
+static REAL *NAME(weights_row)(const struct NAME(walk) *walk, size_t r)
+{
+    if (walk->plan->weights_in_place)
+        return (REAL *)NAME(result_row)(walk, &walk->plan->results->weights, r);
+    return walk->weights + r * walk->plan->Tk;
 }
 
 /* Copies a tile's scores, as they are now, to a (B,H,Tq,Tk) result. */
-static void NAME(emit)(const struct NAME(walk) * walk, const struct NAME(tile) * tile, const struct tensor *t)
+static void NAME(emit)(const struct NAME(walk) *walk, const struct NAME(tile) *tile, const struct tensor *t)
 {
     for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
         const REAL *from = NAME(score_row)(walk, tile, r);
@@ -59,8 +77,7 @@ static void NAME(emit)(const struct NAME(walk) * walk, const struct NAME(tile) *
 }
 
 /* The same for a stage before the bans; what overflowed on the way is computed again in double. */
-static void NAME(emit_exact)(const struct NAME(walk) * walk, const struct NAME(tile) * tile, const struct tensor *t,
-                             bool capped)
+static void NAME(emit_exact)(const struct NAME(walk) *walk, const struct NAME(tile) *tile, const struct tensor *t, bool capped)
 {
     const struct attention_plan *plan = walk->plan;
     const struct attention_block *block = walk->block;
@@ -70,14 +87,14 @@ static void NAME(emit_exact)(const struct NAME(walk) * walk, const struct NAME(t
             continue;
         ELEMENT *to = NAME(result_row)(walk, t, r);
         for (size_t j = 0; j < tile->count; j++) {
-            double score = attention_score(plan, block->b, block->h, block->first_query + r, tile->first + j);
+            double score = attention_score(plan, block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r), tile->first + j);
             to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)(capped ? attention_capped(plan, score) : score);
         }
     }
 }
 
-/* scores = scale * q.k */
-static void NAME(stage_scores)(struct NAME(walk) * walk, const struct NAME(tile) * tile)
+/* scores = scale * q.k, from packed keys. */
+static void NAME(scores_packed)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
 {
     const struct attention_plan *plan = walk->plan;
     size_t head = walk->block->b * plan->Hkv + walk->block->g;
@@ -88,6 +105,7 @@ static void NAME(stage_scores)(struct NAME(walk) * walk, const struct NAME(tile)
         .columns = tile->count,
         .panel_columns = plan->key_panel,
         .panel_stride = plan->D * plan->key_panel,
+        .panel_row_stride = plan->key_panel,
         .alpha = (REAL)plan->problem->scale,
         .c = walk->scores,
         .c_stride = KERNEL_ROW_STRIDE,
@@ -101,9 +119,27 @@ static void NAME(stage_scores)(struct NAME(walk) * walk, const struct NAME(tile)
     }
 }
 
+/* The same from keys as they lie. */
+static void NAME(scores_direct)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
+{
+    const struct attention_plan *plan = walk->plan;
+    const struct tensor *key = &plan->problem->key;
+    const struct KERNEL(kernel_dots) dots = {
+        .rows = tile->rows,
+        .keys = tile->count,
+        .depth = plan->D,
+        .a = walk->queries + tile->row * KERNEL_ROW_STRIDE,
+        .b = tensor_row(key, walk->block->b, walk->block->g, tile->first),
+        .b_stride = key->stride[2],
+        .alpha = (REAL)plan->problem->scale,
+        .c = walk->scores,
+    };
+    plan->kernels->KERNEL(dots)(&dots);
+}
+
 /* An infinity may stand for a product that overflowed before it was scaled, so it must not pass as the cap: the kernel makes
  * it NaN, which hands the row to attention_row. */
-static void NAME(stage_softcap)(struct NAME(walk) * walk, const struct NAME(tile) * tile)
+static void NAME(stage_softcap)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
 {
     const struct attention_plan *plan = walk->plan;
     for (size_t r = tile->row; r < tile->row + tile->rows; r++)
@@ -111,10 +147,13 @@ static void NAME(stage_softcap)(struct NAME(walk) * walk, const struct NAME(tile
 }
 
 /* scale * q.k and softcap, and their results. */
-static void NAME(stages_before_bans)(struct NAME(walk) * walk, const struct NAME(tile) * tile)
+static void NAME(stages_before_bans)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
 {
     const struct attention_results *results = walk->plan->results;
-    NAME(stage_scores)(walk, tile);
+    if (walk->plan->direct)
+        NAME(scores_direct)(walk, tile);
+    else
+        NAME(scores_packed)(walk, tile);
     if (results->scores.data != NULL)
         NAME(emit_exact)(walk, tile, &results->scores, false);
     if (walk->plan->problem->softcap > 0)
@@ -123,11 +162,11 @@ static void NAME(stages_before_bans)(struct NAME(walk) * walk, const struct NAME
         NAME(emit_exact)(walk, tile, &results->capped_scores, true);
 }
 
-static void NAME(stage_alibi)(struct NAME(walk) * walk, size_t r, size_t first, size_t count, REAL *row)
+static void NAME(stage_alibi)(struct NAME(walk) *walk, size_t r, size_t first, size_t count, REAL *row)
 {
     const struct attention_block *block = walk->block;
-    double distance = (double)attention_position(walk->plan, block->b, block->first_query + r) - (double)first;
-    walk->plan->kernels->KERNEL(alibi_row)(row, count, distance, walk->plan->problem->alibi_slopes[block->h]);
+    double distance = (double)attention_position(walk->plan, block->b, NAME(row_query)(walk, r)) - (double)first;
+    walk->plan->kernels->KERNEL(alibi_row)(row, count, distance, walk->plan->problem->alibi_slopes[NAME(row_head)(walk, r)]);
 }
 
 /* A mask whose numbers for one query don't lie side by side. */
@@ -147,11 +186,11 @@ static bool NAME(stage_mask_strided)(const struct tensor *mask, const void *mask
 
 /* Adds or applies row r of the mask to the scores of keys [first, first + count); returns false where a key that is not banned
  * has a non-finite score. */
-static bool NAME(stage_mask)(struct NAME(walk) * walk, size_t r, size_t first, size_t count, REAL *row)
+static bool NAME(stage_mask)(struct NAME(walk) *walk, size_t r, size_t first, size_t count, REAL *row)
 {
     const struct attention_block *block = walk->block;
     const struct tensor *mask = &walk->plan->problem->mask;
-    const void *mask_row = tensor_row(mask, block->b, block->h, block->first_query + r);
+    const void *mask_row = tensor_row(mask, block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r));
     if (mask->stride[3] == 1 && mask->dtype == DTYPE_BOOL)
         return walk->plan->kernels->KERNEL(keep_row)(row, count, (const unsigned char *)mask_row + first);
     if (mask->stride[3] == 1 && sizeof(ELEMENT) == sizeof(REAL))
@@ -160,7 +199,7 @@ static bool NAME(stage_mask)(struct NAME(walk) * walk, size_t r, size_t first, s
 }
 
 /* Bias and bans of one row; then `row` holds what softmax sees. Returns its largest. */
-static REAL NAME(stages_of_row)(struct NAME(walk) * walk, const struct NAME(tile) * tile, size_t r, REAL *row)
+static REAL NAME(stages_of_row)(struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t r, REAL *row)
 {
     const struct attention_problem *problem = walk->plan->problem;
     size_t tile_end = tile->first + tile->count;
@@ -182,7 +221,7 @@ static REAL NAME(stages_of_row)(struct NAME(walk) * walk, const struct NAME(tile
 }
 
 /* Turns row r's scores to exp(score - max) and brings what was summed before to the new maximum. */
-static void NAME(stage_softmax)(struct NAME(walk) * walk, const struct NAME(tile) * tile, size_t r, REAL *row, REAL tile_max)
+static void NAME(stage_softmax)(struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t r, REAL *row, REAL tile_max)
 {
     const struct attention_plan *plan = walk->plan;
     REAL before = walk->max[r];
@@ -199,50 +238,87 @@ static void NAME(stage_softmax)(struct NAME(walk) * walk, const struct NAME(tile
         }
         walk->sum[r] += (double)plan->kernels->KERNEL(exp_row)(row, tile->count, walk->max[r]);
     }
-    if (walk->weights == NULL)
+    if (!plan->weights_wanted)
         return;
-    memcpy(walk->weights + r * walk->weights_stride + tile->first, row, tile->count * sizeof *row);
+    memcpy(NAME(weights_row)(walk, r) + tile->first, row, tile->count * sizeof *row);
     walk->tile_max[tile->first / KEY_TILE * QUERY_TILE + r] = walk->max[r];
 }
 
-/* The rows that may see a key whose value is not finite get an odd output. */
-static void NAME(mark_odd_values)(struct NAME(walk) * walk, const struct NAME(tile) * tile)
+/* The rows that may see key j get an odd output. */
+static void NAME(mark_odd_value)(struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t j)
 {
-    const struct attention_plan *plan = walk->plan;
-    const struct attention_block *block = walk->block;
-    const unsigned char *odd = plan->odd_values + (block->b * plan->Hkv + block->g) * plan->Tk;
-    for (size_t j = tile->first; j < tile->first + tile->count; j++)
-        for (size_t r = tile->row; r < tile->row + tile->rows && odd[j] != 0; r++)
-            walk->odd_output[r] |= !attention_banned(plan, block->b, block->h, block->first_query + r, j);
+    for (size_t r = tile->row; r < tile->row + tile->rows; r++)
+        walk->odd_output[r] |=
+            !attention_banned(walk->plan, walk->block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r), j);
 }
 
-/* sums += weights * values */
-static void NAME(stage_values)(struct NAME(walk) * walk, const struct NAME(tile) * tile)
+/* The values of a tile as they lie, or, where one is not finite, copied with zeros in its place. */
+static const REAL *NAME(values_direct)(struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t *ret_stride)
+{
+    const struct attention_plan *plan = walk->plan;
+    const struct tensor *value = &plan->problem->value;
+    const REAL *values = tensor_row(value, walk->block->b, walk->block->g, tile->first);
+    bool odd = false;
+    for (size_t j = 0; j < tile->count; j++) {
+        if (plan->kernels->KERNEL(finite_row)(values + (ptrdiff_t)j * value->stride[2], plan->Dv))
+            continue;
+        NAME(mark_odd_value)(walk, tile, tile->first + j);
+        odd = true;
+    }
+    *ret_stride = (size_t)value->stride[2];
+    if (!odd)
+        return values;
+    for (size_t j = 0; j < tile->count; j++) {
+        const REAL *row = values + (ptrdiff_t)j * value->stride[2];
+        bool finite = plan->kernels->KERNEL(finite_row)(row, plan->Dv);
+        for (size_t d = 0; d < plan->Dv; d++)
+            walk->clean_values[j * plan->Dv + d] = finite ? row[d] : 0;
+    }
+    *ret_stride = plan->Dv;
+    return walk->clean_values;
+}
+
+static const REAL *NAME(values_packed)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
 {
     const struct attention_plan *plan = walk->plan;
     size_t head = walk->block->b * plan->Hkv + walk->block->g;
-    const REAL *panels = (const REAL *)plan->value_panels + head * plan->value_panel_count * plan->Tk * plan->value_panel;
-    if (atomic_load_explicit(&plan->has_odd_values, memory_order_relaxed))
-        NAME(mark_odd_values)(walk, tile);
+    const unsigned char *odd = plan->odd_values + head * plan->Tk;
+    bool some_odd = atomic_load_explicit(&plan->has_odd_values, memory_order_relaxed);
+    for (size_t j = tile->first; some_odd && j < tile->first + tile->count; j++)
+        if (odd[j] != 0)
+            NAME(mark_odd_value)(walk, tile, j);
+    return (const REAL *)plan->value_panels + (head * plan->value_panel_count * plan->Tk + tile->first) * plan->value_panel;
+}
+
+/* sums += weights * values */
+static void NAME(stage_values)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
+{
+    const struct attention_plan *plan = walk->plan;
     struct KERNEL(kernel_product) product = {
         .rows = tile->rows,
         .columns = plan->Dv,
         .depth = tile->count,
         .a = walk->scores,
-        .panels = panels + tile->first * plan->value_panel,
         .panel_columns = plan->value_panel,
         .panel_stride = plan->Tk * plan->value_panel,
+        .panel_row_stride = plan->value_panel,
         .alpha = 1,
         .add = walk->summed[tile->row],
         .c = walk->sums + tile->row * walk->sums_stride,
         .c_stride = walk->sums_stride,
     };
+    if (plan->direct) {
+        product.panels = NAME(values_direct)(walk, tile, &product.panel_row_stride);
+        product.panel_stride = plan->value_panel;
+    } else {
+        product.panels = NAME(values_packed)(walk, tile);
+    }
     plan->kernels->KERNEL(product)(&product);
     for (size_t r = tile->row; r < tile->row + tile->rows; r++)
         walk->summed[r] = true;
 }
 
-static void NAME(tile_compute)(struct NAME(walk) * walk, const struct NAME(tile) * tile)
+static void NAME(tile_compute)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
 {
     const struct attention_plan *plan = walk->plan;
     REAL tile_max[QUERY_TILE];
@@ -258,7 +334,7 @@ static void NAME(tile_compute)(struct NAME(walk) * walk, const struct NAME(tile)
 }
 
 /* The tile of keys [first, end), cut at the next tile's edge, for rows [row, ...) that one product takes. */
-static struct NAME(tile) NAME(tile_at)(const struct NAME(walk) * walk, size_t first, size_t end, size_t row)
+static struct NAME(tile) NAME(tile_at)(const struct NAME(walk) *walk, size_t first, size_t end, size_t row)
 {
     size_t edge = (first / KEY_TILE + 1) * KEY_TILE;
     return (struct NAME(tile)){.first = first,
@@ -269,7 +345,7 @@ static struct NAME(tile) NAME(tile_at)(const struct NAME(walk) * walk, size_t fi
 
 /* Leaves out keys that none of the tile's rows may see, whole panels before and single keys behind. Where a result has a number
  * for each key, all of the block's are needed. */
-static void NAME(tile_clip)(const struct NAME(walk) * walk, struct NAME(tile) * tile)
+static void NAME(tile_clip)(const struct NAME(walk) *walk, struct NAME(tile) *tile)
 {
     if (walk->plan->stages_wanted)
         return;
@@ -287,16 +363,18 @@ static bool NAME(should_stop)(struct attention_plan *plan)
 }
 
 /* The keys that no row of the block may see: banned, and of interest only to whoever asked for the stages before the bans. */
-static void NAME(keys_out_of_sight)(struct NAME(walk) * walk, size_t first, size_t end)
+static void NAME(keys_out_of_sight)(struct NAME(walk) *walk, size_t first, size_t end)
 {
     const struct attention_plan *plan = walk->plan;
     const struct tensor *masked = &plan->results->masked_scores;
-    for (size_t r = 0; r < walk->block->rows && first < end; r++) {
+    if (first >= end)
+        return;
+    for (size_t r = 0; r < walk->block->rows; r++) {
         ELEMENT *to = masked->data == NULL ? NULL : NAME(result_row)(walk, masked, r);
         for (size_t j = first; j < end && to != NULL; j++)
             to[(ptrdiff_t)j * masked->stride[3]] = -(ELEMENT)INFINITY;
-        if (walk->weights != NULL)
-            memset(walk->weights + r * walk->weights_stride + first, 0, (end - first) * sizeof(REAL));
+        if (plan->weights_wanted)
+            memset(NAME(weights_row)(walk, r) + first, 0, (end - first) * sizeof(REAL));
     }
     if (plan->results->scores.data == NULL && plan->results->capped_scores.data == NULL)
         return;
@@ -310,7 +388,7 @@ static void NAME(keys_out_of_sight)(struct NAME(walk) * walk, size_t first, size
 }
 
 /* Divides row r by its denominator. */
-static void NAME(stage_divide)(struct NAME(walk) * walk, size_t r)
+static void NAME(stage_divide)(struct NAME(walk) *walk, size_t r)
 {
     const struct attention_plan *plan = walk->plan;
     const struct attention_block *block = walk->block;
@@ -322,9 +400,9 @@ static void NAME(stage_divide)(struct NAME(walk) * walk, size_t r)
         /* Weights are at most 1, but their sum before the division may carry large values past the largest float. */
         walk->odd_output[r] = !plan->kernels->KERNEL(finite_row)(sums, plan->Dv);
     }
-    if (walk->weights == NULL || !walk->seen[r])
+    if (!plan->weights_wanted || !walk->seen[r])
         return;
-    REAL *weights = walk->weights + r * walk->weights_stride;
+    REAL *weights = NAME(weights_row)(walk, r);
     for (size_t first = block->key_begin; first < block->key_end;) {
         struct NAME(tile) tile = NAME(tile_at)(walk, first, block->key_end, r);
         double tile_max = (double)walk->tile_max[first / KEY_TILE * QUERY_TILE + r];
@@ -335,26 +413,25 @@ static void NAME(stage_divide)(struct NAME(walk) * walk, size_t r)
 }
 
 /* Weights, lse and output of a row of finite scores. */
-static void NAME(row_finish)(struct NAME(walk) * walk, size_t r)
+static void NAME(row_finish)(struct NAME(walk) *walk, size_t r)
 {
     struct attention_plan *plan = walk->plan;
     const struct attention_block *block = walk->block;
     const struct attention_results *results = plan->results;
-    size_t i = block->first_query + r;
     NAME(stage_divide)(walk, r);
     if (results->lse.data != NULL)
-        *(ELEMENT *)tensor_row(&results->lse, block->b, block->h, i) = (ELEMENT)((double)walk->max[r] + log(walk->sum[r]));
+        *NAME(result_row)(walk, &results->lse, r) = (ELEMENT)((double)walk->max[r] + log(walk->sum[r]));
     if (walk->odd_output[r])
-        attention_row_output(plan, block->b, block->h, i);
+        attention_row_output(plan, block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r));
     if (walk->odd_output[r] || walk->sums == NULL)
         return;
-    ELEMENT *to = tensor_row(&results->output, block->b, block->h, i);
+    ELEMENT *to = NAME(result_row)(walk, &results->output, r);
     for (size_t d = 0; d < plan->Dv; d++)
         to[(ptrdiff_t)d * results->output.stride[3]] = (ELEMENT)walk->sums[r * walk->sums_stride + d];
 }
 
 /* All rows' ends; those that need more than this precision are computed again. These take long: the executor is asked at each. */
-static void NAME(rows_finish)(struct NAME(walk) * walk)
+static void NAME(rows_finish)(struct NAME(walk) *walk)
 {
     struct attention_plan *plan = walk->plan;
     const struct attention_block *block = walk->block;
@@ -365,70 +442,121 @@ static void NAME(rows_finish)(struct NAME(walk) * walk)
             return;
         banned += !walk->odd[r] && !walk->seen[r];
         if (walk->odd[r])
-            attention_row(plan, block->b, block->h, block->first_query + r,
-                          walk->weights == NULL ? NULL : walk->weights + r * walk->weights_stride);
+            attention_row(plan, block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r),
+                          plan->weights_wanted ? NAME(weights_row)(walk, r) : NULL);
         else
             NAME(row_finish)(walk, r);
     }
     atomic_fetch_add_explicit(&plan->banned_row_count, banned, memory_order_relaxed);
 }
 
-static void NAME(pack_queries)(struct NAME(walk) * walk)
+static void NAME(pack_queries)(struct NAME(walk) *walk)
 {
     const struct attention_plan *plan = walk->plan;
     const struct tensor *query = &plan->problem->query;
     for (size_t r = 0; r < walk->block->rows; r++) {
-        const ELEMENT *row = tensor_row(query, walk->block->b, walk->block->h, walk->block->first_query + r);
-        for (size_t d = 0; d < plan->D; d++) {
-            size_t chunk_row = d / KERNEL_DEPTH_MAX * QUERY_TILE + r;
-            walk->queries[chunk_row * KERNEL_ROW_STRIDE + d % KERNEL_DEPTH_MAX] = (REAL)row[(ptrdiff_t)d * query->stride[3]];
+        const ELEMENT *row = NAME(result_row)(walk, query, r);
+        for (size_t first = 0; first < plan->D; first += KERNEL_DEPTH_MAX) {
+            REAL *to = walk->queries + (first / KERNEL_DEPTH_MAX * QUERY_TILE + r) * KERNEL_ROW_STRIDE;
+            size_t count = size_min(KERNEL_DEPTH_MAX, plan->D - first);
+            for (size_t d = 0; d < count; d++)
+                to[d] = (REAL)row[(ptrdiff_t)(first + d) * query->stride[3]];
         }
     }
 }
 
-static void NAME(walk_init)(struct NAME(walk) * walk, const struct attention_scratch *scratch)
+/* Only what belongs to the block's rows is set: a small block should not pay for a large one's. */
+static void NAME(walk_init)(struct NAME(walk) *walk, struct attention_plan *plan, const struct attention_block *block,
+                            const struct attention_scratch *scratch, bool with_sink)
 {
-    const struct attention_plan *plan = walk->plan;
-    const struct attention_problem *problem = plan->problem;
-    const struct attention_block *block = walk->block;
+    walk->plan = plan;
+    walk->block = block;
     walk->queries = scratch->queries;
     walk->scores = scratch->scores;
     walk->sums = scratch->sums;
     walk->sums_stride = plan->value_panel_count * plan->value_panel;
+    walk->weights = scratch->weight_rows;
     walk->tile_max = scratch->tile_max;
-    if (plan->weights_in_place) {
-        walk->weights = (REAL *)tensor_row(&plan->results->weights, block->b, block->h, block->first_query);
-        walk->weights_stride = (size_t)plan->results->weights.stride[2];
-    } else if (plan->weights_wanted) {
-        walk->weights = scratch->weight_rows;
-        walk->weights_stride = plan->Tk;
-    }
+    walk->clean_values = scratch->clean_values;
     for (size_t r = 0; r < block->rows; r++) {
-        attention_visible(plan, block->b, block->first_query + r, &walk->begin[r], &walk->end[r]);
-        walk->max[r] = problem->sinks == NULL ? MINUS_INFINITY : (REAL)problem->sinks[block->h];
-        walk->sum[r] = problem->sinks == NULL ? 0 : 1;
+        const double *sinks = with_sink ? plan->problem->sinks : NULL;
+        attention_visible(plan, block->b, NAME(row_query)(walk, r), &walk->begin[r], &walk->end[r]);
+        walk->max[r] = sinks == NULL ? MINUS_INFINITY : (REAL)sinks[NAME(row_head)(walk, r)];
+        walk->sum[r] = sinks == NULL ? 0 : 1;
+        walk->seen[r] = walk->odd[r] = walk->odd_output[r] = walk->summed[r] = false;
     }
     NAME(pack_queries)(walk);
 }
 
-void NAME(attention_block)(struct attention_plan *plan, const struct attention_scratch *scratch,
-                           const struct attention_block *block, void **ret_weights, size_t *ret_stride)
+/* All rows over the keys [first, end), which lie within the block's. */
+static void NAME(keys_walk)(struct NAME(walk) *walk, size_t first, size_t end)
 {
-    struct NAME(walk) walk = {.plan = plan, .block = block};
-    NAME(walk_init)(&walk, scratch);
-    NAME(keys_out_of_sight)(&walk, 0, block->key_begin);
-    NAME(keys_out_of_sight)(&walk, block->key_end, plan->Tk);
-    for (size_t first = block->key_begin; first < block->key_end; first = (first / KEY_TILE + 1) * KEY_TILE) {
-        if (NAME(should_stop)(plan))
+    for (; first < end; first = (first / KEY_TILE + 1) * KEY_TILE) {
+        if (NAME(should_stop)(walk->plan))
             return;
-        for (size_t row = 0; row < block->rows; row += plan->rows_at_once) {
-            struct NAME(tile) tile = NAME(tile_at)(&walk, first, block->key_end, row);
-            NAME(tile_clip)(&walk, &tile);
+        for (size_t row = 0; row < walk->block->rows; row += walk->plan->rows_at_once) {
+            struct NAME(tile) tile = NAME(tile_at)(walk, first, end, row);
+            NAME(tile_clip)(walk, &tile);
             if (tile.count > 0)
-                NAME(tile_compute)(&walk, &tile);
+                NAME(tile_compute)(walk, &tile);
         }
     }
-    NAME(rows_finish)(&walk);
-    *ret_weights = walk.weights;
-    *ret_stride = walk.weights_stride;
+}
+
+void NAME(attention_block)(struct attention_plan *plan, const struct attention_block *block,
+                           const struct attention_scratch *scratch)
+{
+    struct NAME(walk) walk;
+    NAME(walk_init)(&walk, plan, block, scratch, true);
+    NAME(keys_out_of_sight)(&walk, 0, block->key_begin);
+    NAME(keys_out_of_sight)(&walk, block->key_end, plan->Tk);
+    NAME(keys_walk)(&walk, block->key_begin, block->key_end);
+    if (!NAME(should_stop)(plan))
+        NAME(rows_finish)(&walk);
+}
+
+/* Brings what a later split of the keys gave to row r into the first split's. */
+static void NAME(row_merge)(struct NAME(walk) *walk, const struct NAME(walk) *later, size_t r)
+{
+    const struct attention_plan *plan = walk->plan;
+    walk->odd[r] |= later->odd[r];
+    walk->odd_output[r] |= later->odd_output[r];
+    if (!later->seen[r])
+        return;
+    double max = walk->max[r] > later->max[r] ? (double)walk->max[r] : (double)later->max[r];
+    double own = exp((double)walk->max[r] - max), other = exp((double)later->max[r] - max);
+    REAL *sums = walk->sums == NULL ? NULL : walk->sums + r * walk->sums_stride;
+    for (size_t d = 0; d < plan->Dv && sums != NULL; d++) {
+        double before = walk->summed[r] ? own * (double)sums[d] : 0;
+        sums[d] = (REAL)(before + other * (double)later->sums[r * walk->sums_stride + d]);
+    }
+    walk->sum[r] = own * walk->sum[r] + other * later->sum[r];
+    walk->max[r] = (REAL)max;
+    walk->seen[r] = walk->summed[r] = true;
+}
+
+size_t NAME(attention_split_bytes)(void)
+{
+    return sizeof(struct NAME(walk));
+}
+
+void NAME(attention_split)(struct attention_plan *plan, const struct attention_block *block,
+                           const struct attention_scratch *scratch, void *walk_memory, size_t first, size_t end)
+{
+    struct NAME(walk) *walk = walk_memory;
+    NAME(walk_init)(walk, plan, block, scratch, first == 0);
+    size_t begin = size_max(first, block->key_begin);
+    NAME(keys_out_of_sight)(walk, first, size_min(end, block->key_begin));
+    NAME(keys_out_of_sight)(walk, size_max(first, block->key_end), end);
+    NAME(keys_walk)(walk, begin, size_min(end, block->key_end));
+}
+
+void NAME(attention_merge)(struct attention_plan *plan, void *const *walk_memory, size_t count)
+{
+    struct NAME(walk) *walk = walk_memory[0];
+    for (size_t split = 1; split < count; split++)
+        for (size_t r = 0; r < walk->block->rows; r++)
+            NAME(row_merge)(walk, walk_memory[split], r);
+    if (!NAME(should_stop)(plan))
+        NAME(rows_finish)(walk);
 }

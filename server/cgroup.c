@@ -146,13 +146,22 @@ static double group_cores(const char *root, const struct hierarchy *hierarchy, c
     return quota[0] > 0 && period[0] > 0 ? quota[0] / period[0] : HUGE_VAL;
 }
 
-static size_t group_memory_bytes(const char *root, const struct hierarchy *hierarchy, const char *group, bool unified)
+static size_t read_memory_bytes(const char *root, const struct hierarchy *hierarchy, const char *group, const char *file_name)
 {
     double bytes[2] = {0};
-    if (read_numbers(root, hierarchy, group, unified ? "memory.max" : "memory.limit_in_bytes", bytes) < 1)
+    if (read_numbers(root, hierarchy, group, file_name, bytes) < 1)
         return CGROUP_UNLIMITED;
     /* Version 1 says "no limit" as a number near 2^63. */
     return bytes[0] > 0 && bytes[0] < 0x1p60 ? (size_t)bytes[0] : CGROUP_UNLIMITED;
+}
+
+/* A group past "memory.high" is not ended, as past "memory.max", but slowed down until it is of no use. */
+static size_t group_memory_bytes(const char *root, const struct hierarchy *hierarchy, const char *group, bool unified)
+{
+    if (!unified)
+        return read_memory_bytes(root, hierarchy, group, "memory.limit_in_bytes");
+    return size_min(read_memory_bytes(root, hierarchy, group, "memory.max"),
+                    read_memory_bytes(root, hierarchy, group, "memory.high"));
 }
 
 /* Calls for this process's group and each above it. */

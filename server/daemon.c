@@ -25,7 +25,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
                           enum MHD_ConnectionNotificationCode what)
 {
     struct daemon *daemon = context;
-    const int on = 1;
+    const int on = 1, unsent_bytes = (int)DAEMON_UNSENT_BYTES_MAX;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         monitor_remove(*socket_context);
         *socket_context = NULL;
@@ -34,6 +34,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     int fd = info->connect_fd;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof unsent_bytes);
     *socket_context = monitor_add(&daemon->monitor, fd, daemon->tls_cert != NULL, daemon_idle_until_ms(daemon));
 }
 
@@ -207,12 +208,13 @@ int64_t daemon_idle_until_ms(const struct daemon *daemon)
 
 void daemon_stop(struct daemon *daemon)
 {
+    /* Ends the listening; closed only once libmicrohttpd's thread can have no more to do with it. */
     int listen_fd = MHD_quiesce_daemon(daemon->mhd);
-    if (listen_fd >= 0)
-        (void)close(listen_fd);
+    (void)shutdown(listen_fd, SHUT_RDWR);
     for (int64_t until_ms = clock_ms() + DAEMON_LAST_REQUESTS_MS; !daemon_is_idle(daemon) && clock_ms() < until_ms;)
         (void)usleep(5000);
     MHD_stop_daemon(daemon->mhd);
+    (void)close(listen_fd);
     workers_stop(&daemon->workers);
     monitor_stop(&daemon->monitor);
     pool_stop(&daemon->pool);

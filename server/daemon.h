@@ -24,6 +24,9 @@
 /* Bounds the head of a request, and the piece of its body that is read at once. */
 #define DAEMON_CONNECTION_BYTES_MAX ((size_t)64 * 1024)
 
+/* Bounds what the kernel holds of a reply that the client is slow to read, beside what is under way: it would take 4 MB. */
+#define DAEMON_UNSENT_BYTES_MAX ((size_t)64 * 1024)
+
 struct MHD_Daemon;
 
 struct daemon {

@@ -96,6 +96,8 @@ int main(int argument_count, char **arguments)
     (void)mallopt(M_MMAP_THRESHOLD, MALLOC_MAPPED_BYTES_MIN);
     (void)mallopt(M_TRIM_THRESHOLD, MALLOC_KEPT_BYTES_MAX);
     api_init();
+    if (options.kernel != NULL && !api_use_kernel(options.kernel, &err))
+        return fail(&err);
 
     struct log *log = log_start(options.log_format, &err);
     if (log == NULL)

@@ -22,6 +22,7 @@ struct options {
     const char *tls_cert_file, *tls_key_file;
     const char *log_format_name;
     const char *health_check_url;
+    const char *kernel;
 
     /* 0 until options_resolve where not given. */
     size_t threads;

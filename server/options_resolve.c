@@ -1,6 +1,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "api/api.h"
 #include "core/size.h"
 #include "server/daemon.h"
 #include "server/options.h"
@@ -12,8 +13,8 @@
  * the end of it. At rest 8 MiB are resident, most of them pages of libraries; docs/container.md has the numbers. */
 #define PROCESS_BYTES (16 * MIB)
 #define COMPUTING_THREAD_BYTES (8 * MIB) /* BLAS's packing buffer (1.5 MiB, more where pages are huge), stack, heap */
-#define CONNECTION_BYTES (2 * DAEMON_CONNECTION_BYTES_MAX) /* the library's buffer and the kernel's */
-#define KERNEL_MEMORY_PART 20                              /* a twentieth: tables of pages, and what the kernel books */
+#define CONNECTION_BYTES (DAEMON_CONNECTION_BYTES_MAX + DAEMON_UNSENT_BYTES_MAX)
+#define KERNEL_MEMORY_PART 20 /* a twentieth: tables of pages, and what the kernel books */
 
 #define SHARED_MEMORY_PERCENT 60   /* at the most of a machine's memory, which others need, too */
 #define REQUESTS_MEMORY_PART 4     /* at least a quarter of the memory is for requests, however many threads there are */
@@ -125,8 +126,8 @@ bool options_resolve(struct options *options, const struct machine *machine, str
 
 void options_log(const struct options *options, const struct machine *machine, struct log *log)
 {
-    log_event(log, "attnd %s on %zu cores (%s) and %zu MiB (%s)", ATTND_VERSION, machine->cores, machine->cores_from,
-              machine->memory_bytes / MIB, machine->memory_from);
+    log_event(log, "attnd %s, kernel %s, on %zu cores (%s) and %zu MiB (%s)", ATTND_VERSION, api_kernel(), machine->cores,
+              machine->cores_from, machine->memory_bytes / MIB, machine->memory_from);
     log_event(log, "threads %zu, queue %zu, memory %zu, max-request-memory %zu, max-body %zu, max-connections %zu",
               options->threads, options->queue_jobs_max, options->memory_bytes_max, options->request_memory_bytes_max,
               options->body_bytes_max, options->connections_max);

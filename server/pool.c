@@ -1,13 +1,12 @@
 #include "server/pool.h"
 
 #include <pthreadpool.h>
-#include <stdatomic.h>
+#include <string.h>
 
 #include "server/sync.h"
 
-/* One run: the lanes take tasks from a shared counter. Counting up with acquire and release also orders, in C11's terms,
- * what the caller wrote before what a lane reads, and what lanes wrote before what the caller reads after. */
-struct run {
+/* One run: the lanes take tasks from a shared counter. */
+struct pool_run {
     executor_task *task;
     void *argument;
     size_t task_count;
@@ -16,7 +15,8 @@ struct run {
 
 bool pool_start(struct pool *pool, size_t thread_count, struct error *err)
 {
-    *pool = (struct pool){.thread_count = thread_count};
+    memset(pool, 0, sizeof *pool);
+    pool->thread_count = thread_count;
     if (thread_count > 1) {
         pool->threads = pthreadpool_create(thread_count);
         if (pool->threads == NULL)
@@ -26,28 +26,35 @@ bool pool_start(struct pool *pool, size_t thread_count, struct error *err)
     return true;
 }
 
-/* A lane is never run twice at a time, so its number serves as the tasks' worker number. */
+/* A lane is never run twice at a time, so its number serves as the tasks' worker number.
+ *
+ * The pool's threads are woken and waited for inside of the library; the fence says in C11's terms what that means: the
+ * lanes see what the caller wrote before the run, and the caller, whose run lives on its stack, what they did with it. */
 static void run_lane(void *argument, size_t lane)
 {
-    struct run *run = argument;
+    struct pool *pool = argument;
     size_t task;
-    while ((task = atomic_fetch_add_explicit(&run->next, 1, memory_order_acq_rel)) < run->task_count)
+    (void)atomic_load_explicit(&pool->fence, memory_order_acquire);
+    struct pool_run *run = pool->run;
+    while ((task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed)) < run->task_count)
         run->task(run->argument, task, lane);
+    (void)atomic_fetch_add_explicit(&pool->fence, 1, memory_order_release);
 }
 
-static void run_on_pool(struct pool *pool, struct run *run)
+static void run_on_pool(struct pool *pool, struct pool_run *run)
 {
-    pthreadpool_parallelize_1d(pool->threads, run_lane, run, pool->thread_count, PTHREADPOOL_FLAG_YIELD_WORKERS);
-    (void)atomic_load_explicit(&run->next, memory_order_acquire);
+    pool->run = run;
+    (void)atomic_fetch_add_explicit(&pool->fence, 1, memory_order_release);
+    pthreadpool_parallelize_1d(pool->threads, run_lane, pool, pool->thread_count, PTHREADPOOL_FLAG_YIELD_WORKERS);
+    (void)atomic_load_explicit(&pool->fence, memory_order_acquire);
 }
 
 static void pool_run(void *context, size_t task_count, executor_task *task, void *argument)
 {
     struct pool *pool = ((struct pool_job *)context)->pool;
-    struct run run = {.task = task, .argument = argument, .task_count = task_count};
     for (size_t i = 0; i < task_count; i++) {
         if (pthread_mutex_trylock(&pool->taken) == 0) {
-            atomic_store_explicit(&run.next, i, memory_order_release);
+            struct pool_run run = {.task = task, .argument = argument, .task_count = task_count, .next = i};
             run_on_pool(pool, &run);
             sync_unlock(&pool->taken);
             return;
@@ -75,5 +82,5 @@ void pool_stop(struct pool *pool)
 {
     pthreadpool_destroy(pool->threads);
     sync_must(pthread_mutex_destroy(&pool->taken));
-    *pool = (struct pool){0};
+    memset(pool, 0, sizeof *pool);
 }

@@ -8,6 +8,7 @@
 #define ATTND_SERVER_POOL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,11 +17,14 @@
 #include "server/job.h"
 
 struct pthreadpool;
+struct pool_run;
 
 struct pool {
     struct pthreadpool *threads; /* owned; NULL for one thread */
     size_t thread_count;         /* the calling worker included */
     pthread_mutex_t taken;       /* held by the job that has the threads */
+    struct pool_run *run;        /* that job's, guarded by taken */
+    atomic_size_t fence;         /* orders what the job and the threads read and write around a run */
 };
 
 /* A job's use of the pool. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/attention_plan.h"
 #include "core/size.h"
 #include "core/tensor.h"
 #include "tests/torch_draw.h"
@@ -19,7 +20,7 @@ enum manner {
     MANNER_SMALL,  /* to 8 tokens, 12 heads */
     MANNER_MIDDLE, /* to 24 tokens, 6 heads */
     MANNER_LARGE,  /* to 70 tokens, 4 heads; half of them too large to be computed in double throughout */
-    MANNER_EDGES,  /* around the 128 queries and 512 keys of a tile */
+    MANNER_EDGES,  /* around the queries and the keys of a tile */
     MANNER_EMPTY,  /* small, and some dimensions are 0 */
 };
 
@@ -62,8 +63,8 @@ static void draw_lengths(struct composed *c, enum manner manner, struct draw *d)
     size_t max = tokens_max[manner];
     bool edges = manner == MANNER_EDGES;
     bool past = !c->from_tokens && draw_chance(d, 0.3);
-    c->Tq = edges ? draw_edge(d, 128) : draw_size(d, 1, max);
-    size_t Tk = edges ? draw_edge(d, draw_chance(d, 0.3) ? 128 : 512) : draw_size(d, 1, max);
+    c->Tq = edges ? draw_edge(d, QUERY_TILE) : draw_size(d, 1, max);
+    size_t Tk = edges ? draw_edge(d, draw_chance(d, 0.3) ? QUERY_TILE : KEY_TILE) : draw_size(d, 1, max);
     if (draw_chance(d, 0.3))
         Tk = c->Tq;
     c->Tpast = past ? draw_size(d, 0, Tk) : 0;
@@ -87,7 +88,7 @@ static void draw_lengths(struct composed *c, enum manner manner, struct draw *d)
     }
     size_t pairs = c->Tq * Tk;
     if (manner == MANNER_LARGE && pairs >= 2000 && draw_chance(d, 0.6)) /* past the size that core computes in double */
-        c->Dv = size_max(c->Dv, (size_t)64 * 64 * 128 / pairs + 1);
+        c->Dv = size_max(c->Dv, WIDE_PRODUCTS_MAX / pairs + 1);
 }
 
 static void set_shape(struct composed_tensor *t, size_t rank, const size_t *shape)

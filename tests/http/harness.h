@@ -12,7 +12,7 @@
  *
  * Daemons  attnd_shared: one for all tests, with default options. With ATTND_URL in the environment it is that one, which
  *          runs somewhere already; else the harness starts $ATTND_BIN (build/attnd) on a free port.
- *          attnd_start: one with options of its own; the test is skipped where the daemon runs elsewhere.
+ *          attnd_start: one with options of its own; the test is skipped where ATTND_URL is given and ATTND_BIN is not.
  * Failure  what cannot be done (no daemon, no connection) fails the running test.
  * Cleanup  HTTP_TEST ends what a failed test left running. */
 #ifndef ATTND_TESTS_HTTP_HARNESS_H

@@ -38,13 +38,13 @@ static void bodies(void **state)
         {.body = "{", .error = "line 1, column 2: the text ends before the object opened at line 1, column 1 is closed"},
         {.body = "{\"inputs\":[1,2}",
          .error = "line 1, column 16: the text ends before the array opened at line 1, column 11 is closed"},
-        {.body = "{\"inputs\" 1}", .error = "not JSON: line 1, column 12: ':' expected near '1'"},
+        {.body = "{\"inputs\" 1}", .error = "not JSON: line 1, column 11: ':' expected near '1'"},
     };
     static const struct refused invalid[] = {
         {.body = "[]", .error = "an array of numbers of shape [0], where an object with inputs is expected"},
         {.body = "1", .error = "1, where an object with inputs is expected"},
         {.body = "{\"inputs\":[],\"inputs\":[]}",
-         .error = "line 1, column 22: duplicate object key near '\"inputs\"': each name may stand once"},
+         .error = "line 1, column 21: duplicate object key near '\"inputs\"': each name may stand once"},
         {.body = "{\"input\":[]}", .error = "/input: input: no such field; did you mean inputs?"},
         {.body = "{\"id\":42,\"inputs\":[]}", .error = "/id: 42, where a string is expected"},
     };

@@ -106,6 +106,18 @@ static void test_v2_nested(void **state)
     assert_int_equal(limits.memory_bytes, 1000000000);
 }
 
+static void test_v2_high(void **state)
+{
+    (void)state;
+    put("/proc/self/mountinfo", MOUNTS_V2);
+    put("/proc/self/cgroup", "0::/a\n");
+    put("/sys/fs/cgroup/a/memory.max", "2000000000\n");
+    put("/sys/fs/cgroup/a/memory.high", "1500000000\n");
+    assert_int_equal(cgroup_read(root).memory_bytes, 1500000000);
+    put("/sys/fs/cgroup/a/memory.high", "max\n");
+    assert_int_equal(cgroup_read(root).memory_bytes, 2000000000);
+}
+
 #define MOUNTS_V1                                                                                                              \
     "31 23 0:28 / /sys/fs/cgroup ro - tmpfs tmpfs ro,mode=755\n"                                                               \
     "32 31 0:29 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro,nosuid master:11 - cgroup cgroup rw,cpu,cpuacct\n"                   \
@@ -164,9 +176,9 @@ static void test_this_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOLDER_TEST(test_none),         FOLDER_TEST(test_v2_container),      FOLDER_TEST(test_v2_unlimited),
-        FOLDER_TEST(test_v2_nested),    FOLDER_TEST(test_v1_container),      FOLDER_TEST(test_v1_unlimited),
-        FOLDER_TEST(test_broken_files), cmocka_unit_test(test_this_machine),
+        FOLDER_TEST(test_none),         FOLDER_TEST(test_v2_container), FOLDER_TEST(test_v2_unlimited),
+        FOLDER_TEST(test_v2_nested),    FOLDER_TEST(test_v2_high),      FOLDER_TEST(test_v1_container),
+        FOLDER_TEST(test_v1_unlimited), FOLDER_TEST(test_broken_files), cmocka_unit_test(test_this_machine),
     };
     return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
 }

@@ -1,0 +1,165 @@
+/* jansson's trees fit into the room that is set aside for them, whatever the text; and what is allocated elsewhere is freed. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_room.h"
+#include "api/lift.h"
+#include "tests/check.h"
+#include "tests/view.h"
+
+#define ARENA_BYTES ((size_t)64 << 20)
+
+/* What jansson is given while a tree is read: where it begins, and how far it reaches. */
+static json_malloc_t room_take;
+static json_free_t room_release;
+static bool watching;
+static const char *lowest, *highest;
+
+static void *take_watched(size_t bytes)
+{
+    char *memory = room_take(bytes);
+    if (watching && (lowest == NULL || memory < lowest))
+        lowest = memory;
+    if (watching && memory + bytes > highest)
+        highest = memory + bytes;
+    return memory;
+}
+
+static json_t *read_in_room(const char *text, size_t text_bytes, struct arena *arena)
+{
+    struct error err;
+    error_init(&err);
+    arena_init(arena, ARENA_BYTES);
+    assert_true(json_room_open(text_bytes, arena, &err));
+    lowest = highest = NULL;
+    watching = true;
+    json_t *json = json_loadb(text, text_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+    watching = false;
+    json_room_filled();
+    return json;
+}
+
+static void check_fits(const char *text, size_t text_bytes)
+{
+    struct arena arena;
+    json_t *json = read_in_room(text, text_bytes, &arena);
+    if ((size_t)(highest - lowest) > json_room_bytes(text_bytes))
+        fail_msg("%.40s, %zu bytes: the tree spreads over %zu bytes, the room has %zu", text, text_bytes,
+                 (size_t)(highest - lowest), json_room_bytes(text_bytes));
+    json_decref(json);
+    json_room_close();
+    arena_done(&arena);
+}
+
+/* `prefix`, then `part` again and again, then `suffix`, some `bytes` long; each %d in a part is its number. */
+static void check_parts(const char *prefix, const char *part, const char *suffix, size_t bytes)
+{
+    char *text = test_alloc(bytes + 256, 1);
+    size_t used = (size_t)snprintf(text, 256, "%s", prefix);
+    for (int i = 0; used < bytes; i++)
+        used += (size_t)snprintf(text + used, 128, part, i);
+    used -= text[used - 1] == ',';
+    used += (size_t)snprintf(text + used, 64, "%s", suffix);
+    check_fits(text, used);
+    free(text);
+}
+
+static void test_any_text_fits(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 10, 20, 40, 100, 1000, 10000, 65000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        check_parts("[", "{},", "]", sizes[i]);
+        check_parts("[", "[],", "]", sizes[i]);
+        check_parts("[", "[0],", "]", sizes[i]);
+        check_parts("[", "{\"\":{}},", "]", sizes[i]);
+        check_parts("[", "{\"\":[]},", "]", sizes[i]);
+        check_parts("[", "{\"\":0},", "]", sizes[i]);
+        check_parts("[", "\"\",", "]", sizes[i]);
+        check_parts("[", "1,", "]", sizes[i]);
+        check_parts("[", "1.5,", "]", sizes[i]);
+        check_parts("[", "null,", "]", sizes[i]);
+        check_parts("{", "\"%d\":1,", "}", sizes[i]);
+        check_parts("{", "\"%d\":{},", "}", sizes[i]);
+        check_parts("{", "\"%d\":[],", "}", sizes[i]);
+        check_parts("{", "\"%d\":\"\",", "}", sizes[i]);
+        check_parts("\"", "a", "\"", sizes[i]);
+        check_parts("\"", "\\u1234", "\"", sizes[i]);
+        check_parts("{\"", "a", "\":1}", sizes[i]);
+        check_parts("", "1", "", sizes[i] / 100 + 1);
+        check_parts("1.", "1", "", sizes[i]);
+        check_parts("[\"", "a", "\",1", sizes[i]);
+    }
+    check_parts("", "{\"a\":", "", 5 * LIFT_DEPTH_MAX); /* deeper, or not closed, jansson is not asked */
+    check_parts("", "[", "", LIFT_DEPTH_MAX);
+}
+
+/* A tree in the room, one beside it, one in a room opened later: each is freed as it was allocated. */
+static void test_rooms_nest(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\":[1,2.5,\"b\",{}]}";
+    struct arena outer, inner;
+    json_t *before = json_loads(text, 0, NULL);
+    json_t *first = read_in_room(text, sizeof text - 1, &outer);
+    json_t *between = json_loads(text, 0, NULL);
+    json_t *second = read_in_room(text, sizeof text - 1, &inner);
+    char *dump = json_dumps(second, JSON_COMPACT);
+    assert_string_equal(dump, text);
+    free(dump);
+    assert_true(json_equal(first, second) && json_equal(before, between) && json_equal(first, before));
+    json_decref(second);
+    json_room_close();
+    json_decref(before);
+    json_decref(first);
+    json_room_close();
+    json_decref(between);
+    arena_done(&inner);
+    arena_done(&outer);
+}
+
+/* Past the room's end the C library steps in. */
+static void test_room_runs_out(void **state)
+{
+    (void)state;
+    struct arena arena;
+    struct error err;
+    error_init(&err);
+    arena_init(&arena, ARENA_BYTES);
+    assert_true(json_room_open(0, &arena, &err));
+    json_t *json = json_array();
+    for (int i = 0; i < 10000; i++)
+        assert_int_equal(json_array_append_new(json, json_integer(i)), 0);
+    json_room_filled();
+    json_decref(json);
+    json_room_close();
+    arena_done(&arena);
+}
+
+static void test_no_room(void **state)
+{
+    (void)state;
+    struct arena arena;
+    struct error err;
+    error_init(&err);
+    arena_init(&arena, json_room_bytes(100) - 1);
+    assert_false(json_room_open(100, &arena, &err));
+    assert_int_equal(err.code, ERROR_NO_MEMORY);
+    arena_done(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_text_fits),
+        cmocka_unit_test(test_rooms_nest),
+        cmocka_unit_test(test_room_runs_out),
+        cmocka_unit_test(test_no_room),
+    };
+    json_room_init();
+    json_get_alloc_funcs(&room_take, &room_release);
+    json_set_alloc_funcs(take_watched, room_release);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
