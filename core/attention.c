@@ -98,8 +98,8 @@ static void scratch_sizes(const struct attention_plan *plan, size_t sizes[SCRATC
 {
     size_t real = dtype_bytes(plan->work);
     size_t rows = size_min(plan->Tq, QUERY_TILE);
-    size_t chunks = plan->D / KEY_TILE + (plan->D % KEY_TILE != 0);
-    size_t query_rows = chunks == 0 ? 0 : size_add(size_multiply(chunks - 1, QUERY_TILE), rows);
+    size_t chunks = size_max(plan->D / KEY_TILE + (plan->D % KEY_TILE != 0), 1);
+    size_t query_rows = size_add(size_multiply(chunks - 1, QUERY_TILE), rows);
     size_t sums_columns = size_multiply(plan->value_panel_count, plan->value_panel);
     bool row_scratch = plan->weights_wanted && !plan->weights_in_place;
     if (plan->direct)
