@@ -70,7 +70,7 @@ struct api_call {
     size_t reserved_bytes; /* granted by limits->reserve */
     struct api_timings timings;
     struct api_reply reply;
-    char problem[PROBLEM_BYTES_MAX]; /* the body of an error reply, so that reporting one allocates nothing */
+    char problem[PROBLEM_BYTES_MAX]; /* the body of an error reply or another short one: writing it allocates nothing */
 };
 
 /* Call once before any other function of this room, from one thread. */

@@ -112,7 +112,8 @@ static void scratch_sizes(const struct attention_plan *plan, size_t sizes[SCRATC
     sizes[4] = plan->weights_wanted && !plan->direct ? size_multiply(real * QUERY_TILE, plan->Tk / KEY_TILE + 1) : 0;
 }
 
-/* The sizes in bytes of the panels of keys and of values, and of the marks of odd values; 0 where not needed. */
+/* The sizes in bytes of the panels of keys and of values, and of the marks of odd values; 0 where not needed. Keys of no
+ * dimensions have panels, of no numbers. */
 #define PANEL_PARTS 3
 
 static void panel_sizes(const struct attention_plan *plan, size_t sizes[PANEL_PARTS])
@@ -122,7 +123,7 @@ static void panel_sizes(const struct attention_plan *plan, size_t sizes[PANEL_PA
     size_t keys = size_multiply(plan->key_panel_count, plan->key_panel);
     size_t columns = size_multiply(plan->value_panel_count, plan->value_panel);
     bool values = plan->results->output.data != NULL && plan->Dv > 0 && !plan->direct;
-    sizes[0] = plan->direct ? 0 : size_multiply(size_multiply(heads, real), size_multiply(keys, plan->D));
+    sizes[0] = plan->direct ? 0 : size_max(size_multiply(size_multiply(heads, real), size_multiply(keys, plan->D)), 1);
     sizes[1] = values ? size_multiply(size_multiply(heads, real), size_multiply(plan->Tk, columns)) : 0;
     sizes[2] = values ? size_multiply(heads, plan->Tk) : 0;
 }

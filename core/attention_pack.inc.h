@@ -41,10 +41,9 @@ void NAME(attention_pack)(struct attention_plan *plan, size_t b, size_t g, size_
 {
     size_t head = b * plan->Hkv + g;
     size_t end = size_min(first + KEY_TILE, plan->Tk);
-    REAL *key_panels = plan->key_panels; /* NULL where keys have no dimensions */
-    for (size_t j = first; key_panels != NULL && j < end; j += plan->key_panel)
-        NAME(pack_key_panel)(plan, b, g, j, size_min(plan->key_panel, end - j),
-                             key_panels + (head * plan->key_panel_count * plan->key_panel + j) * plan->D);
+    REAL *key_panels = (REAL *)plan->key_panels + head * plan->key_panel_count * plan->D * plan->key_panel;
+    for (size_t j = first; j < end; j += plan->key_panel)
+        NAME(pack_key_panel)(plan, b, g, j, size_min(plan->key_panel, end - j), key_panels + j * plan->D);
     if (plan->value_panels == NULL)
         return;
     REAL *value_panels = (REAL *)plan->value_panels + head * plan->value_panel_count * plan->Tk * plan->value_panel;
