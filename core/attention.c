@@ -250,7 +250,7 @@ static attention_block_function *block_function(const struct attention_plan *pla
     return plan->problem->query.dtype == DTYPE_F64 ? attention_block_f64 : attention_block_wide;
 }
 
-static bool task_stopped(struct attention_plan *plan)
+bool attention_should_stop(struct attention_plan *plan)
 {
     if (executor_stopped(plan->executor))
         atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
@@ -269,7 +269,7 @@ static void task_pack(void *argument, size_t task, size_t worker)
     (void)worker;
     attention_visible(plan, b, 0, &begin, &unused);
     attention_visible(plan, b, plan->Tq - 1, &unused, &end);
-    if (task_stopped(plan) || (!all && (first >= end || first + KEY_TILE <= begin)))
+    if (attention_should_stop(plan) || (!all && (first >= end || first + KEY_TILE <= begin)))
         return;
     pack_function(plan)(plan, b, head % plan->Hkv, first);
 }
@@ -303,7 +303,7 @@ static void task_run(void *argument, size_t task, size_t worker)
     size_t head = task / plan->block_count % plan->head_tasks;
     size_t b = task / plan->block_count / plan->head_tasks;
     size_t heads = plan->H / plan->head_tasks;
-    (void)task_stopped(plan);
+    (void)attention_should_stop(plan);
     if (plan->results->mean_weights.data != NULL)
         mean_start(&plan->results->mean_weights, b, block * QUERY_TILE, size_min((block + 1) * QUERY_TILE, plan->Tq));
     for (size_t h = head * heads; h < (head + 1) * heads; h++) {
