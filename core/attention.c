@@ -213,13 +213,12 @@ void attention_deliver(const struct attention_plan *plan, const struct attention
     enum dtype dtype = plan->problem->query.dtype;
     const struct tensor *out = &plan->results->weights;
     const struct tensor *mean = &plan->results->mean_weights;
-    if (mean->data == NULL && (out->data == NULL || plan->weights_in_place))
+    if (plan->Tk == 0 || (mean->data == NULL && (out->data == NULL || plan->weights_in_place)))
         return;
     for (size_t r = 0; r < block->rows; r++) {
         size_t h = block->head + r / block->queries, i = block->first_query + r % block->queries;
-        const char *row = (const char *)weight_rows + r * plan->Tk * dtype_bytes(plan->work);
-        if (plan->weights_in_place)
-            row = tensor_row(out, block->b, h, i);
+        const char *row = plan->weights_in_place ? tensor_row(out, block->b, h, i)
+                                                 : (const char *)weight_rows + r * plan->Tk * dtype_bytes(plan->work);
         for (size_t j = 0; out->data != NULL && !plan->weights_in_place && j < plan->Tk; j++)
             set_real(tensor_row(out, block->b, h, i), dtype, (ptrdiff_t)j * out->stride[3],
                      get_real(row, plan->work, (ptrdiff_t)j));
