@@ -70,11 +70,19 @@ struct api_call {
     size_t reserved_bytes; /* granted by limits->reserve */
     struct api_timings timings;
     struct api_reply reply;
-    char problem[PROBLEM_BYTES_MAX]; /* the body of an error reply, so that reporting one allocates nothing */
+    char problem[PROBLEM_BYTES_MAX]; /* the body of an error reply or another short one: writing it allocates nothing */
 };
 
 /* Call once before any other function of this room, from one thread. */
 void api_init(void);
+
+/* Computes with the kernels of that name ("avx512", "avx2", "generic"; core/kernels.h) from now on. Call after api_init, from one
+ * thread. Fails: invalid, naming those that this processor runs. */
+bool api_use_kernel(const char *name, struct error *err) __attribute__((warn_unused_result));
+
+/* The name of the kernels in use, and what OpenBLAS says of itself. Static. */
+const char *api_kernel(void);
+const char *api_blas(void);
 
 /* POST /attention. Fills `call`, which the caller must hand to api_call_done when the reply has gone out.
  * `executor` may be NULL. */

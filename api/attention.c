@@ -1,4 +1,6 @@
 /* attention.c: from a request's bytes to a reply's, whatever its face. The whole of it stands in attention_reply. */
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "api/api.h"
@@ -10,6 +12,7 @@
 #include "api/problem.h"
 #include "api/safetensors.h"
 #include "core/blas.h"
+#include "core/kernels.h"
 #include "core/size.h"
 
 void api_init(void)
@@ -17,6 +20,28 @@ void api_init(void)
     blas_init();
     json_room_init();
     json_object_seed(0); /* jansson's hash, drawn once here rather than by two threads at once */
+}
+
+bool api_use_kernel(const char *name, struct error *err)
+{
+    char names[64] = "";
+    if (kernels_choose(name))
+        return true;
+    for (size_t i = 0; kernels_at(i) != NULL; i++) {
+        size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", kernels_at(i)->name);
+    }
+    return error_set(err, ERROR_INVALID, "no kernel \"%.20s\"; this processor runs %s", name, names);
+}
+
+const char *api_kernel(void)
+{
+    return kernels_in_use()->name;
+}
+
+const char *api_blas(void)
+{
+    return blas_name();
 }
 
 static double now_ms(void)
@@ -38,8 +63,8 @@ static bool check_media(enum api_face face, const char *content_type, struct err
 static size_t decode_cost(void)
 {
     return size_add(size_multiply(2, envelope_cost()), arena_cost(FACE_DECODE_BYTES_MAX) + arena_cost(sizeof(struct request)) +
-                                                            arena_cost(sizeof(struct plan)) + arena_cost(sizeof(struct job)) +
-                                                            arena_cost(sizeof(struct lift)));
+                                                           arena_cost(sizeof(struct plan)) + arena_cost(sizeof(struct job)) +
+                                                           arena_cost(sizeof(struct lift)));
 }
 
 /* Body to plan: nothing here grows with the tensors. */

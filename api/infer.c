@@ -97,6 +97,8 @@ static bool decode_input(struct infer_decoder *d, const json_t *value, const cha
     const json_t *parameters = json_object_get(value, "parameters"), *data = json_object_get(value, "data");
     const json_t *binary_size = json_object_get(parameters, "binary_data_size");
     (void)snprintf(place, sizeof place, "%s/parameters", pointer);
+    if (parameters != NULL && !json_is_null(parameters) && !json_is_object(parameters))
+        return envelope_refuse(d->lift, parameters, place, "an object", d->err);
     if (json_is_object(parameters) && !envelope_known(parameters, place, parameter_names, d->err))
         return false;
     if ((data == NULL) == (binary_size == NULL))

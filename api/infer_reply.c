@@ -109,24 +109,24 @@ size_t infer_write_error(const struct error *err, char *room, size_t room_bytes)
 
 #define TENSOR_4(name) "{\"name\":\"" name "\",\"datatype\":\"FP32\",\"shape\":[-1,-1,-1,-1]}"
 
+static const char server_document[] =
+    "{\"name\":\"attnd\",\"version\":\"" ATTND_VERSION "\",\"extensions\":[\"binary_tensor_data\",\"statistics\"]}\n";
+
+/* clang-format off */
+static const char model_document[] =
+    "{\"name\":\"attention\",\"versions\":[\"1\"],\"platform\":\"attnd\",\"inputs\":["
+    TENSOR_4("Q") "," TENSOR_4("K") "," TENSOR_4("V") "," TENSOR_4("attn_mask") ","
+    TENSOR_4("past_key") "," TENSOR_4("past_value") ","
+    "{\"name\":\"nonpad_kv_seqlen\",\"datatype\":\"INT64\",\"shape\":[-1]}],\"outputs\":["
+    TENSOR_4("Y") "," TENSOR_4("present_key") "," TENSOR_4("present_value") "," TENSOR_4("qk_matmul_output") "]}\n";
+/* clang-format on */
+
 const char *api_infer_document(enum api_infer_document which)
 {
-    static const char
-        *const
-            documents[] =
-                {
-                    [API_INFER_SERVER] =
-                        "{\"name\":\"attnd\",\"version\":\"" ATTND_VERSION "\",\"extensions\":[\"binary_tensor_data\"]}\n",
-                    [API_INFER_MODEL] = "{\"name\":\"attention\",\"versions\":[\"1\"],\"platform\":\"attnd\",\"inputs\":"
-                                        "[" TENSOR_4("Q") "," TENSOR_4("K") "," TENSOR_4("V") "," TENSOR_4("attn_mask") "," TENSOR_4(
-                                            "past_key") "," TENSOR_4("past_value") ","
-                                                                                   "{\"name\":\"nonpad_kv_seqlen\","
-                                                                                   "\"datatype\":\"INT64\",\"shape\":[-1]}],"
-                                                                                   "\"outputs\":[" TENSOR_4("Y") "," TENSOR_4("present_key") "," TENSOR_4(
-                                                                                       "present_value") "," TENSOR_4("qk_"
-                                                                                                                     "matmul_"
-                                                                                                                     "output") "]}\n",
-                    [API_INFER_MODEL_READY] = "{\"name\":\"attention\",\"ready\":true}\n",
-                };
+    static const char *const documents[] = {
+        [API_INFER_SERVER] = server_document,
+        [API_INFER_MODEL] = model_document,
+        [API_INFER_MODEL_READY] = "{\"name\":\"attention\",\"ready\":true}\n",
+    };
     return documents[which];
 }

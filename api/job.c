@@ -204,9 +204,10 @@ bool job_lay_out(struct job *job, const struct executor *executor, size_t text_b
         !lay_out_results(job, memory, err))
         return false;
     set_attention(job);
-    /* Each row costs time even where its tensors are empty, so rows count as if lse were always asked for. */
+    /* Each row and each key costs time even where its tensors are empty, so both count as if they had a number of their own. */
     size_t rows = size_multiply(size_multiply(plan->B, plan->H), plan->Tq);
-    memory->cost_bytes = size_add(memory->cost_bytes, size_multiply(rows, sizeof(double)));
+    size_t keys = size_multiply(size_multiply(plan->B, plan->Hkv), plan->Tk);
+    memory->cost_bytes = size_add(memory->cost_bytes, size_multiply(size_add(rows, keys), sizeof(double)));
     memory->cost_bytes = size_add(memory->cost_bytes, attention_scratch_cost(&job->problem, &job->attention, executor));
     job->text = take(memory, text_bytes, err);
     return job->text != NULL;

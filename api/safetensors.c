@@ -1,5 +1,6 @@
 #include "api/safetensors.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,7 @@ static const char *const tensor_names[] = {
 #define NAME_ALIBI 9
 #define NAME_SINKS 10
 #define NAME_PROJECTIONS 11
+#define SPANS_MAX (sizeof tensor_names / sizeof tensor_names[0] - 1)
 
 /* Where the tensor of that name goes; sets what comes with giving it. */
 static struct source *source_of(struct request *request, size_t name)
@@ -72,7 +74,7 @@ struct file {
     size_t span_count;
     struct {
         size_t begin, end;
-    } spans[SAFETENSORS_TENSORS_MAX]; /* what the tensors take, sorted by begin */
+    } spans[SPANS_MAX]; /* what the tensors take, sorted by begin */
 };
 
 static bool check_dtype(const struct file *file, size_t name, enum wire wire, const char *pointer)
@@ -89,10 +91,9 @@ static bool check_dtype(const struct file *file, size_t name, enum wire wire, co
 }
 
 /* Keeps the spans sorted, so that gaps and overlaps show as neighbours that do not meet. */
-static bool span_add(struct file *file, size_t begin, size_t end, const char *pointer)
+static void span_add(struct file *file, size_t begin, size_t end)
 {
-    if (file->span_count == SAFETENSORS_TENSORS_MAX)
-        return error_set_at(file->err, ERROR_INVALID, pointer, "more than %d tensors", SAFETENSORS_TENSORS_MAX);
+    assert(file->span_count < SPANS_MAX); /* a name is known and given once */
     size_t at = file->span_count++;
     while (at > 0 &&
            (file->spans[at - 1].begin > begin || (file->spans[at - 1].begin == begin && file->spans[at - 1].end > end))) {
@@ -101,7 +102,6 @@ static bool span_add(struct file *file, size_t begin, size_t end, const char *po
     }
     file->spans[at].begin = begin;
     file->spans[at].end = end;
-    return true;
 }
 
 static bool spans_check(const struct file *file)
@@ -158,8 +158,8 @@ static bool decode_tensor(struct file *file, size_t name, const json_t *value, c
     struct source *source = source_of(file->request, name);
     if (source->kind != SOURCE_ABSENT)
         return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", tensor_names[name]);
-    return source_of_bytes(pointer, (enum wire)dtype, rank, shape, file->data + offsets[0], source, file->err) &&
-           span_add(file, (size_t)offsets[0], (size_t)offsets[1], pointer);
+    span_add(file, (size_t)offsets[0], (size_t)offsets[1]);
+    return source_of_bytes(pointer, (enum wire)dtype, rank, shape, file->data + offsets[0], source, file->err);
 }
 
 /* What giving a tensor implies for the fields beside it. */

@@ -17,7 +17,6 @@
 #include "api/job.h"
 
 #define SAFETENSORS_TYPE "application/x-safetensors"
-#define SAFETENSORS_TENSORS_MAX 32
 
 /* Decodes a request. `ret` borrows the body; `lift` becomes the one of __metadata__.request.
  * Fails   malformed: bounds, offsets, overlaps, gaps; invalid: names, dtypes, a field given twice. */

@@ -25,8 +25,9 @@ struct attention_scratch {
     void *queries; /* [depth chunks, QUERY_TILE, KERNEL_ROW_STRIDE]: the block's queries, KERNEL_DEPTH_MAX dimensions a chunk */
     void *scores;  /* [rows_at_once, KERNEL_ROW_STRIDE]: a tile's scores, then its weights */
     void *sums;    /* [QUERY_TILE, value panels * value_panel]: the block's output, not yet divided */
-    void *weight_rows; /* [QUERY_TILE, Tk]: the block's weights, where the result cannot hold them */
-    void *tile_max;    /* [key tiles, QUERY_TILE]: the maximum that each tile's weights were taken against */
+    void *weight_rows;  /* [QUERY_TILE, Tk]: the block's weights, where the result cannot hold them */
+    void *tile_max;     /* [key tiles, QUERY_TILE]: the maximum that each tile's weights were taken against */
+    void *clean_values; /* [KEY_TILE, Dv]: a tile's values without what is not finite, where they are read as they lie */
 };
 
 struct attention_plan {
@@ -46,6 +47,8 @@ struct attention_plan {
 
     /* Keys and values of each item's key heads, packed once for all queries (kernels.h's panels): keys as [D] rows of key_panel
      * keys, values as [Tk] rows of value_panel columns. A value row that is not finite is packed as 0 and marked. */
+    bool direct;        /* not packed: few queries read keys and values as they lie (attention_direct.c) */
+    size_t split_count; /* of the keys, where direct */
     size_t rows_at_once, key_panel, value_panel, key_panel_count, value_panel_count;
     void *key_panels;          /* [B,Hkv,key_panel_count,D,key_panel] */
     void *value_panels;        /* [B,Hkv,value_panel_count,Tk,value_panel]; NULL: output not asked for */
@@ -56,12 +59,30 @@ struct attention_plan {
     atomic_bool stopped; /* the executor was asked and said so */
 };
 
-/* One head's block of queries. */
+/* Rows of scores that are computed together: queries of one head, or of several heads that share a key head. Row r is query
+ * first_query + r % queries of head `head` + r / queries. */
 struct attention_block {
-    size_t b, h, g;            /* item, query head, key head */
-    size_t first_query, rows;  /* rows <= QUERY_TILE */
+    size_t b, g, head; /* item, key head, first query head */
+    size_t first_query, queries;
+    size_t rows;               /* <= QUERY_TILE */
     size_t key_begin, key_end; /* the keys that some row of the block may see by position */
 };
+
+void attention_block_init(const struct attention_plan *plan, size_t b, size_t g, size_t head, size_t queries,
+                          size_t first_query, size_t rows, struct attention_block *ret);
+
+/* Copies a block's weights ([rows, Tk]) to their result, where they were not written in place, and adds them to the mean. */
+void attention_deliver(const struct attention_plan *plan, const struct attention_block *block, const void *weight_rows);
+
+#define DIRECT_ROWS_MAX 12               /* rows that share one reading of the keys */
+#define DIRECT_SPLIT_KEYS (4 * KEY_TILE) /* keys of a split */
+
+/* attention_direct.c: the whole of attention for a plan that is direct, and what it takes of the arena at the most. */
+bool attention_direct(struct attention_plan *plan, struct arena *arena, struct error *err) __attribute__((warn_unused_result));
+size_t attention_direct_cost(const struct attention_plan *plan);
+
+/* True once the executor does not want the work any more. */
+bool attention_should_stop(struct attention_plan *plan);
 
 /* attention_bans.c: what a query may see. */
 
@@ -89,10 +110,19 @@ bool attention_banned(const struct attention_plan *plan, size_t b, size_t h, siz
 typedef void attention_pack_function(struct attention_plan *plan, size_t b, size_t g, size_t first);
 attention_pack_function attention_pack_f32, attention_pack_f64, attention_pack_wide;
 
-/* attention_block_f32.c, _f64.c and _wide.c (float32 computed in double): a block, written once in attention_block.inc.h.
- * Leaves the block's weights in *ret_weights, rows of plan->work *ret_stride elements apart, where plan->weights_wanted. */
-typedef void attention_block_function(struct attention_plan *plan, const struct attention_scratch *scratch,
-                                      const struct attention_block *block, void **ret_weights, size_t *ret_stride);
+/* attention_block_f32.c, _f64.c and _wide.c (float32 computed in double), written once in attention_block.inc.h.
+ *
+ * block: a block over all its keys. split: over the keys [first, end) alone, leaving its state in `walk`
+ * (attention_split_bytes_*). merge: the states of all splits, in order, to results. */
+typedef void attention_block_function(struct attention_plan *plan, const struct attention_block *block,
+                                      const struct attention_scratch *scratch);
+typedef void attention_split_function(struct attention_plan *plan, const struct attention_block *block,
+                                      const struct attention_scratch *scratch, void *walk, size_t first, size_t end);
+typedef void attention_merge_function(struct attention_plan *plan, void *const *walks, size_t count);
+typedef size_t attention_split_bytes_function(void);
 attention_block_function attention_block_f32, attention_block_f64, attention_block_wide;
+attention_split_function attention_split_f32, attention_split_f64, attention_split_wide;
+attention_merge_function attention_merge_f32, attention_merge_f64, attention_merge_wide;
+attention_split_bytes_function attention_split_bytes_f32, attention_split_bytes_f64, attention_split_bytes_wide;
 
 #endif

@@ -6,4 +6,7 @@
  * computation, from one thread. */
 void blas_init(void);
 
+/* The library's version and the kernels it runs with. Static. */
+const char *blas_name(void);
+
 #endif

@@ -16,12 +16,13 @@
     (KERNEL_DEPTH_MAX + 16) /* of left operands: a constant, and no power of two, to spare the cache's sets */
 
 /* A product. The right operand lies in panels of `panel_columns` columns: panel p holds columns p*panel_columns and on, as
- * `depth` rows of panel_columns contiguous numbers, missing columns as 0. Whole panels of c are written. */
+ * `depth` rows of panel_columns contiguous numbers, missing columns as 0; rows of a wider matrix can be panels as they lie. Whole panels of c are written. */
 struct kernel_product_f32 {
     size_t rows, columns, depth; /* depth <= KERNEL_DEPTH_MAX */
     const float *a;              /* [rows], KERNEL_ROW_STRIDE apart */
     const float *panels;
-    size_t panel_columns, panel_stride; /* stride: from panel to panel, in elements */
+    size_t panel_columns;
+    size_t panel_stride, panel_row_stride; /* from panel to panel, and from row to row, in elements */
     float alpha;
     bool add;
     float *c; /* [rows], c_stride apart */
@@ -32,11 +33,32 @@ struct kernel_product_f64 {
     size_t rows, columns, depth;
     const double *a;
     const double *panels;
-    size_t panel_columns, panel_stride;
+    size_t panel_columns;
+    size_t panel_stride, panel_row_stride;
     double alpha;
     bool add;
     double *c;
     size_t c_stride;
+};
+
+/* c[r][j] = alpha * a[r].b[j] for keys as they lie: rows of `depth` contiguous numbers. depth is a multiple of the columns of a
+ * panel, and at most KERNEL_DEPTH_MAX. */
+struct kernel_dots_f32 {
+    size_t rows, keys, depth;
+    const float *a; /* [rows], KERNEL_ROW_STRIDE apart */
+    const float *b; /* [keys], b_stride apart */
+    ptrdiff_t b_stride;
+    float alpha;
+    float *c; /* [rows], KERNEL_ROW_STRIDE apart */
+};
+
+struct kernel_dots_f64 {
+    size_t rows, keys, depth;
+    const double *a;
+    const double *b;
+    ptrdiff_t b_stride;
+    double alpha;
+    double *c;
 };
 
 struct kernels {
@@ -49,7 +71,11 @@ struct kernels {
     void (*product_f32)(const struct kernel_product_f32 *product);
     void (*product_f64)(const struct kernel_product_f64 *product);
 
-    /* row[j] = exp(row[j] - max), with error <= 2 ulp for float32; returns the sum of the new row. `max` is finite, elements
+    /* NULL: none; keys are to be packed. */
+    void (*dots_f32)(const struct kernel_dots_f32 *dots);
+    void (*dots_f64)(const struct kernel_dots_f64 *dots);
+
+    /* row[j] = exp(row[j] - max), with error <= 2 ulp; returns the sum of the new row. `max` is finite, elements
      * are at most max, or -infinity. */
     float (*exp_row_f32)(float *row, size_t count, float max);
     double (*exp_row_f64)(double *row, size_t count, double max);

@@ -15,7 +15,7 @@ void product_blas_f32(const struct kernel_product_f32 *p)
         if (p->depth == 0)
             continue;
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)p->rows, (int)p->panel_columns, (int)p->depth, alpha, p->a,
-                    KERNEL_ROW_STRIDE, panel, (int)p->panel_columns, p->add ? 1 : 0, c, (int)p->c_stride);
+                    KERNEL_ROW_STRIDE, panel, (int)p->panel_row_stride, p->add ? 1 : 0, c, (int)p->c_stride);
         for (size_t r = 0; r < p->rows && p->alpha == 0; r++)
             for (size_t j = 0; j < p->panel_columns; j++)
                 c[r * p->c_stride + j] *= 0;
@@ -34,7 +34,7 @@ void product_blas_f64(const struct kernel_product_f64 *p)
         if (p->depth == 0)
             continue;
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)p->rows, (int)p->panel_columns, (int)p->depth, alpha, p->a,
-                    KERNEL_ROW_STRIDE, panel, (int)p->panel_columns, p->add ? 1 : 0, c, (int)p->c_stride);
+                    KERNEL_ROW_STRIDE, panel, (int)p->panel_row_stride, p->add ? 1 : 0, c, (int)p->c_stride);
         for (size_t r = 0; r < p->rows && p->alpha == 0; r++)
             for (size_t j = 0; j < p->panel_columns; j++)
                 c[r * p->c_stride + j] *= 0;

@@ -49,9 +49,11 @@ static void tile_run(void *argument, size_t task, size_t worker)
     if (k == 0)
         return;
     if (p->x->dtype == DTYPE_F32)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, x, k, p->weight->data, k, add ? 1 : 0, (float *)out, n);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, x, k, p->weight->data, k, add ? 1 : 0, (float *)out,
+                    n);
     else
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, x, k, p->weight->data, k, add ? 1 : 0, (double *)out, n);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, x, k, p->weight->data, k, add ? 1 : 0, (double *)out,
+                    n);
 }
 
 bool projection_apply(const struct tensor *x, const struct tensor *weight, const struct tensor *bias,

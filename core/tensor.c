@@ -6,19 +6,6 @@
 
 #include "core/size.h"
 
-size_t dtype_bytes(enum dtype dtype)
-{
-    switch (dtype) {
-    case DTYPE_F32:
-        return sizeof(float);
-    case DTYPE_F64:
-        return sizeof(double);
-    case DTYPE_BOOL:
-        return 1;
-    }
-    return 0;
-}
-
 const char *dtype_name(enum dtype dtype)
 {
     switch (dtype) {

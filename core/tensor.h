@@ -25,7 +25,11 @@ struct tensor {
     ptrdiff_t stride[TENSOR_RANK_MAX]; /* in elements */
 };
 
-size_t dtype_bytes(enum dtype dtype);
+static inline size_t dtype_bytes(enum dtype dtype)
+{
+    return dtype == DTYPE_F64 ? sizeof(double) : dtype == DTYPE_F32 ? sizeof(float) : 1;
+}
+
 const char *dtype_name(enum dtype dtype); /* "float32", "float64", "bool" */
 
 /* A row-major view: the last axis has stride 1. */

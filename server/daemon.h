@@ -19,6 +19,7 @@
 #include "server/pool.h"
 #include "server/queue.h"
 #include "server/static.h"
+#include "server/statistics.h"
 #include "server/workers.h"
 
 /* Bounds the head of a request, and the piece of its body that is read at once. */
@@ -39,6 +40,7 @@ struct daemon {
     struct pool pool;
     struct workers workers;
     struct monitor monitor;
+    struct statistics statistics;
     struct MHD_Daemon *mhd;
     char *tls_cert, *tls_key;               /* owned; NULL without TLS */
     char address[LISTEN_ADDRESS_BYTES_MAX]; /* in use, as "127.0.0.1:8080" */

@@ -1,5 +1,6 @@
 #include "server/infer.h"
 
+#include "server/daemon.h"
 #include "server/health.h"
 
 void infer_server(const struct daemon *daemon, struct api_call *call)
@@ -28,4 +29,17 @@ void infer_model(const struct daemon *daemon, struct api_call *call)
 void infer_model_ready(const struct daemon *daemon, struct api_call *call)
 {
     health_reply_ready(daemon, call, api_infer_document(API_INFER_MODEL_READY));
+}
+
+_Static_assert(STATISTICS_BYTES_MAX <= PROBLEM_BYTES_MAX, "the reply is written where a problem would be");
+
+void infer_statistics(const struct daemon *daemon, struct api_call *call)
+{
+    size_t bytes = statistics_write(&daemon->statistics, call->problem);
+    call->reply = (struct api_reply){
+        .status = 200,
+        .content_type = "application/json",
+        .body = call->problem,
+        .body_bytes = bytes,
+    };
 }

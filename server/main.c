@@ -1,14 +1,13 @@
 #include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "api/api.h"
 #include "server/clock.h"
 #include "server/daemon.h"
 #include "server/health_check.h"
+#include "server/signals.h"
 
 #define EXIT_WRONG_OPTIONS 2
 
@@ -29,30 +28,26 @@ static int fail(const struct error *err)
     return wrong_options ? EXIT_WRONG_OPTIONS : EXIT_FAILURE;
 }
 
-/* Waits for the running requests. A second signal ends the process at once. */
-static void drain(struct daemon *daemon, const sigset_t *signals)
+/* Waits for the running requests. */
+static void drain(struct daemon *daemon)
 {
     const struct timespec look = {.tv_nsec = DRAIN_LOOK_MS * 1000000};
     int64_t until_ms = clock_ms() + DRAIN_VISIBLE_MS;
     daemon_drain(daemon);
-    while (!daemon_is_idle(daemon) || clock_ms() < until_ms) {
-        int signal_number = sigtimedwait(signals, NULL, &look);
-        if (signal_number > 0)
-            _exit(128 + signal_number);
-    }
+    while (!daemon_is_idle(daemon) || clock_ms() < until_ms)
+        (void)nanosleep(&look, NULL);
 }
 
-static bool serve(const struct options *options, struct log *log, const sigset_t *signals, struct error *err)
+static bool serve(const struct options *options, struct log *log, struct error *err)
 {
     static struct daemon daemon;
-    int signal_number = 0;
     if (!daemon_start(&daemon, options, log, err))
         return false;
     (void)printf("attnd listening on http%s://%s\n", options->tls_cert_file != NULL ? "s" : "", daemon.address);
     (void)fflush(stdout);
-    (void)sigwait(signals, &signal_number);
+    int signal_number = signals_wait();
     log_event(log, "signal %d: shutting down once the running requests are answered", signal_number);
-    drain(&daemon, signals);
+    drain(&daemon);
     daemon_stop(&daemon);
     log_event(log, "stopped");
     return true;
@@ -72,7 +67,6 @@ int main(int argument_count, char **arguments)
 {
     struct options options;
     struct error err = {0};
-    sigset_t signals;
     switch (options_parse(argument_count, arguments, &options, &err)) {
     case OPTIONS_SHOWN:
         return EXIT_SUCCESS;
@@ -87,21 +81,18 @@ int main(int argument_count, char **arguments)
     if (!options_resolve(&options, &machine, &err))
         return fail(&err);
 
-    /* Blocked before there are threads, so that only sigwait sees them. */
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
+    signals_init();
     (void)mallopt(M_MMAP_THRESHOLD, MALLOC_MAPPED_BYTES_MIN);
     (void)mallopt(M_TRIM_THRESHOLD, MALLOC_KEPT_BYTES_MAX);
     api_init();
+    if (options.kernel != NULL && !api_use_kernel(options.kernel, &err))
+        return fail(&err);
 
     struct log *log = log_start(options.log_format, &err);
     if (log == NULL)
         return fail(&err);
     options_log(&options, &machine, log);
-    bool served = serve(&options, log, &signals, &err);
+    bool served = serve(&options, log, &err);
     log_stop(log);
     return served ? EXIT_SUCCESS : fail(&err);
 }

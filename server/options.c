@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
+
 #define OPTION_NAME_BYTES_MAX 64
 #define OPTIONS_COUNT (sizeof option_table / sizeof option_table[0])
 
@@ -49,6 +51,8 @@ static const struct option_rule option_table[] = {
     {"tls-key", "FILE", "the certificate's private key, PEM (none)", OPTION_TEXT, FIELD(tls_key_file), 0, 0},
     {"log-format", "text|json", "form of the log lines on stderr (text)", OPTION_TEXT, FIELD(log_format_name), 0, 0},
     {"web-root", "DIR", "folder of the web UI (web beside the program, if it is there)", OPTION_TEXT, FIELD(web_root), 0, 0},
+    {"kernel", "NAME", "kernels to compute with: avx512, avx2 or generic (the fastest that the processor runs)", OPTION_TEXT,
+     FIELD(kernel), 0, 0},
     {"health-check", "URL", "ask a daemon, exit 0 if it is well, 1 if not; /health/ready asks the one at --listen", OPTION_TEXT,
      FIELD(health_check_url), 0, 0},
 };
@@ -138,7 +142,7 @@ enum options_outcome options_parse(int argument_count, char **arguments, struct 
         if (help)
             print_help();
         else if (strcmp(arguments[i], "--version") == 0)
-            (void)printf("attnd %s\n", ATTND_VERSION);
+            (void)printf("attnd %s (kernel %s; %s)\n", ATTND_VERSION, api_kernel(), api_blas());
         else
             continue;
         return OPTIONS_SHOWN;

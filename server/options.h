@@ -24,6 +24,7 @@ struct options {
     const char *log_format_name;
     const char *web_root; /* after options_resolve NULL where there is no UI */
     const char *health_check_url;
+    const char *kernel;
 
     /* 0 until options_resolve where not given. */
     size_t threads;

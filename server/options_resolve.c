@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "api/api.h"
 #include "core/size.h"
 #include "server/daemon.h"
 #include "server/options.h"
@@ -149,8 +150,8 @@ bool options_resolve(struct options *options, const struct machine *machine, str
 
 void options_log(const struct options *options, const struct machine *machine, struct log *log)
 {
-    log_event(log, "attnd %s on %zu cores (%s) and %zu MiB (%s)", ATTND_VERSION, machine->cores, machine->cores_from,
-              machine->memory_bytes / MIB, machine->memory_from);
+    log_event(log, "attnd %s, kernel %s, on %zu cores (%s) and %zu MiB (%s)", ATTND_VERSION, api_kernel(), machine->cores,
+              machine->cores_from, machine->memory_bytes / MIB, machine->memory_from);
     log_event(log, "threads %zu, queue %zu, memory %zu, max-request-memory %zu, max-body %zu, max-connections %zu",
               options->threads, options->queue_jobs_max, options->memory_bytes_max, options->request_memory_bytes_max,
               options->body_bytes_max, options->connections_max);

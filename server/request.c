@@ -227,10 +227,29 @@ static bool reserve(void *context, size_t bytes, struct error *err)
     return budget_grant(&request->daemon->budget, &request->grant, bytes, &request->job, err);
 }
 
+/* Counted before the reply goes out: who has read it finds it in the statistics. */
+static void count_inference(struct http_request *request)
+{
+    const struct api_timings *timings = &request->call.timings;
+    if (request->route->compute != api_infer)
+        return;
+    int64_t whole_ns = request->finished_ns - request->received_ns;
+    const int64_t ns[STATISTICS_PARTS] = {
+        [STATISTICS_SUCCESS] = whole_ns,
+        [STATISTICS_FAIL] = whole_ns,
+        [STATISTICS_QUEUE] = request->begun_ns - request->received_ns,
+        [STATISTICS_COMPUTE_INPUT] = (int64_t)(timings->parse_ms * 1e6),
+        [STATISTICS_COMPUTE_INFER] = (int64_t)(timings->compute_ms * 1e6),
+        [STATISTICS_COMPUTE_OUTPUT] = (int64_t)(timings->encode_ms * 1e6),
+    };
+    statistics_add(&request->daemon->statistics, request->call.reply.error == ERROR_NONE, ns);
+}
+
 /* Lets the sockets' thread go on with a suspended request. The last touch of whoever had it: it may be freed next. */
 static void resume(struct http_request *request)
 {
     request->finished_ns = clock_ns();
+    count_inference(request);
     connection_enter(request->connection, CONNECTION_SEND, clock_ms() + timeout_ms(request));
     MHD_resume_connection(request->mhd);
 }

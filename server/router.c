@@ -16,7 +16,13 @@ static const struct route routes[] = {
     {.path = "/v2/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_ready},
     {.path = "/v2/models/attention", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_model},
     {.path = "/v2/models/attention/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_model_ready},
+    {.path = "/v2/models/attention/stats", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_statistics},
     {.path = "/v2/models/attention/infer", .method = "POST", .allow = "POST, OPTIONS", .compute = api_infer},
+    {"/v2/models/stats", "GET", "GET, HEAD, OPTIONS", .alias = true, .answer = infer_statistics},
+    {"/v2/models/attention/versions/1", "GET", "GET, HEAD, OPTIONS", .alias = true, .answer = infer_model},
+    {"/v2/models/attention/versions/1/ready", "GET", "GET, HEAD, OPTIONS", .alias = true, .answer = infer_model_ready},
+    {"/v2/models/attention/versions/1/stats", "GET", "GET, HEAD, OPTIONS", .alias = true, .answer = infer_statistics},
+    {"/v2/models/attention/versions/1/infer", "POST", "POST, OPTIONS", .alias = true, .compute = api_infer},
 };
 
 #define ROUTE_COUNT (sizeof routes / sizeof routes[0])
@@ -53,9 +59,12 @@ static void set_not_found(struct error *err)
 {
     char list[ROUTER_LIST_BYTES_MAX];
     size_t length = 0;
-    for (size_t i = 0; i < ROUTE_COUNT && length < sizeof list; i++)
+    for (size_t i = 0; i < ROUTE_COUNT && length < sizeof list; i++) {
+        if (routes[i].alias)
+            continue;
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s %s", i > 0 ? ", " : "", routes[i].method,
                                    routes[i].path);
+    }
     (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path; there are GET / (to look at), %s", list);
 }
 

@@ -113,11 +113,12 @@ static void draw_mask(struct attention_case *c, struct draw *draw)
 
 static void describe(struct attention_case *c)
 {
-    static const char *const names[] = {"causal",    "offsets",    "lengths", "window", "softcap", "alibi", "sinks",
-                                        "bool mask", "added mask", "scale",   "strides"};
+    static const char *const names[] = {"causal", "offsets",   "lengths",    "window", "softcap", "alibi",
+                                        "sinks",  "bool mask", "added mask", "scale",  "strides"};
     const struct attention_dims *n = &c->dims;
-    size_t used = (size_t)snprintf(c->text, sizeof c->text, "seed %" PRIu64 " %s %s B %zu H %zu/%zu Tq %zu Tk %zu D %zu Dv %zu",
-                                   c->seed, kernels_in_use()->name, dtype_name(n->dtype), n->B, n->H, n->Hkv, n->Tq, n->Tk, n->D, n->Dv);
+    size_t used =
+        (size_t)snprintf(c->text, sizeof c->text, "seed %" PRIu64 " %s %s B %zu H %zu/%zu Tq %zu Tk %zu D %zu Dv %zu", c->seed,
+                         kernels_in_use()->name, dtype_name(n->dtype), n->B, n->H, n->Hkv, n->Tq, n->Tk, n->D, n->Dv);
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         if ((c->options >> k) & 1U)
             used += (size_t)snprintf(c->text + used, sizeof c->text - used, ", %s", names[k]);
@@ -161,8 +162,8 @@ const char *result_text(enum result_name name)
 
 struct tensor *result_at(struct attention_results *results, enum result_name name)
 {
-    struct tensor *const members[RESULT_COUNT] = {&results->output,        &results->weights,       &results->mean_weights,
-                                                  &results->scores,        &results->capped_scores, &results->masked_scores,
+    struct tensor *const members[RESULT_COUNT] = {&results->output, &results->weights,       &results->mean_weights,
+                                                  &results->scores, &results->capped_scores, &results->masked_scores,
                                                   &results->lse};
     return members[name];
 }

@@ -10,7 +10,7 @@
 /* Lets core compute with table k, modulo how many there are; 0 is the fastest. */
 static inline void kernel_turn(size_t k)
 {
-    size_t count = 0;
+    size_t count = 1; /* there is always one */
     while (kernels_at(count) != NULL)
         count++;
     if (!kernels_choose(kernels_at(k % count)->name))

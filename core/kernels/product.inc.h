@@ -19,14 +19,16 @@ static inline void NAME(panel_store)(REAL *to, NAME(panel_lanes) lanes)
 
 /* `rows` rows of one panel. `rows` is a constant at each call, so that the sums stay in registers. */
 static inline __attribute__((always_inline)) void NAME(rows_panel)(size_t rows, size_t depth, const REAL *a, const REAL *panel,
-                                                                   REAL alpha, bool add, REAL *c, size_t c_stride)
+                                                                   size_t panel_row_stride, REAL alpha, bool add, REAL *c,
+                                                                   size_t c_stride)
 {
     NAME(panel_lanes) sums[ROWS][2];
 #pragma GCC unroll 16
     for (size_t r = 0; r < rows; r++)
         sums[r][0] = sums[r][1] = (NAME(panel_lanes)){0};
     for (size_t k = 0; k < depth; k++) {
-        NAME(panel_lanes) left = NAME(panel_load)(panel + k * PANEL), right = NAME(panel_load)(panel + k * PANEL + LANES);
+        NAME(panel_lanes) left = NAME(panel_load)(panel + k * panel_row_stride),
+                          right = NAME(panel_load)(panel + k * panel_row_stride + LANES);
 #pragma GCC unroll 16
         for (size_t r = 0; r < rows; r++) {
             REAL x = a[r * KERNEL_ROW_STRIDE + k];
@@ -44,7 +46,7 @@ static inline __attribute__((always_inline)) void NAME(rows_panel)(size_t rows, 
 }
 
 /* Rows in the largest steps that registers allow. */
-static void NAME(product)(const struct NAME(kernel_product) * p)
+static void NAME(product)(const struct NAME(kernel_product) *p)
 {
     for (size_t column = 0; column < p->columns; column += PANEL) {
         const REAL *panel = p->panels + column / PANEL * p->panel_stride;
@@ -55,16 +57,43 @@ static void NAME(product)(const struct NAME(kernel_product) * p)
             size_t left = p->rows - r, step;
 #define STEP(n)                                                                                                                \
     if (left >= (n)) {                                                                                                         \
-        NAME(rows_panel)((n), p->depth, a, panel, p->alpha, p->add, c, p->c_stride);                                           \
+        NAME(rows_panel)((n), p->depth, a, panel, p->panel_row_stride, p->alpha, p->add, c, p->c_stride);                      \
         step = (n);                                                                                                            \
     } else
             STEP(ROWS) STEP(ROWS / 2) STEP(2)
             {
-                NAME(rows_panel)(1, p->depth, a, panel, p->alpha, p->add, c, p->c_stride);
+                NAME(rows_panel)(1, p->depth, a, panel, p->panel_row_stride, p->alpha, p->add, c, p->c_stride);
                 step = 1;
             }
 #undef STEP
             r += step;
+        }
+    }
+}
+
+static inline REAL NAME(lanes_sum)(NAME(panel_lanes) lanes)
+{
+    REAL part[LANES];
+    memcpy(part, &lanes, sizeof part);
+    for (size_t width = LANES / 2; width > 0; width /= 2)
+        for (size_t i = 0; i < width; i++)
+            part[i] += part[i + width];
+    return part[0];
+}
+
+/* Each key is loaded once, and meets all rows. */
+static void NAME(dots)(const struct NAME(kernel_dots) *p)
+{
+    for (size_t j = 0; j < p->keys; j++) {
+        const REAL *key = p->b + (ptrdiff_t)j * p->b_stride;
+        for (size_t r = 0; r < p->rows; r++) {
+            const REAL *row = p->a + r * KERNEL_ROW_STRIDE;
+            NAME(panel_lanes) left = {0}, right = {0};
+            for (size_t d = 0; d < p->depth; d += PANEL) {
+                left += NAME(panel_load)(row + d) * NAME(panel_load)(key + d);
+                right += NAME(panel_load)(row + d + LANES) * NAME(panel_load)(key + d + LANES);
+            }
+            p->c[r * KERNEL_ROW_STRIDE + j] = p->alpha * NAME(lanes_sum)(left + right);
         }
     }
 }

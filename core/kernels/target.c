@@ -98,14 +98,68 @@ static float exp_row_f32(float *row, size_t count, float max)
     return sum_lanes(&sum);
 }
 
+#define WIDE_LANES 8
+
+typedef double lanes_f64 __attribute__((vector_size(WIDE_LANES * sizeof(double))));
+typedef int64_t lanes_i64 __attribute__((vector_size(WIDE_LANES * sizeof(int64_t))));
+
+#define WIDE_LOG2_E 1.4426950408889634
+#define WIDE_LN2_HIGH 0x1.62e42fee00000p-1 /* 32 bits: its products with exponents are exact */
+#define WIDE_LN2_LOW 1.9082149292705877e-10
+#define WIDE_ROUND_MAGIC 0x1.8p52
+#define WIDE_EXP_ZERO (-746.0) /* e to this and below rounds to 0 */
+
+static inline lanes_f64 load_f64(const double *from)
+{
+    lanes_f64 lanes;
+    memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+}
+
+/* As exp_lanes; relative error of the polynomial 2e-17. The halves of the exponent are rounded by the same trick as the exponent,
+ * since not every processor shifts 64-bit lanes with their sign. */
+static inline lanes_f64 exp_lanes_f64(lanes_f64 x)
+{
+    const lanes_f64 zero = {0};
+    lanes_i64 magic = (lanes_i64)(zero + WIDE_ROUND_MAGIC);
+    lanes_i64 low = x > WIDE_EXP_ZERO;
+    x = (lanes_f64)((low & (lanes_i64)x) | (~low & (lanes_i64)(zero + WIDE_EXP_ZERO)));
+    lanes_f64 shifted = x * WIDE_LOG2_E + WIDE_ROUND_MAGIC;
+    lanes_f64 n = shifted - WIDE_ROUND_MAGIC;
+    lanes_f64 r = x - n * WIDE_LN2_HIGH;
+    r = r - n * WIDE_LN2_LOW;
+    lanes_f64 p = r * 2.510038549551032e-08 + 2.7620088445409746e-07;
+    p = p * r + 2.7557268459997064e-06;
+    p = p * r + 2.4801521295954376e-05;
+    p = p * r + 0.00019841269863053618;
+    p = p * r + 0.0013888888917213717;
+    p = p * r + 0.008333333333330062;
+    p = p * r + 0.04166666666662413;
+    p = p * r + 0.16666666666666669;
+    p = p * r + 0.5000000000000001;
+    p = p * (r * r) + r;
+    p = p + 1.0;
+    lanes_i64 half = (lanes_i64)(n * 0.5 + WIDE_ROUND_MAGIC) - magic;
+    lanes_i64 rest = (lanes_i64)shifted - magic - half;
+    return p * (lanes_f64)((half + 1023) << 52) * (lanes_f64)((rest + 1023) << 52);
+}
+
 static double exp_row_f64(double *row, size_t count, double max)
 {
-    double sum = 0;
-    for (size_t j = 0; j < count; j++) {
-        row[j] = exp(row[j] - max);
-        sum += row[j];
+    lanes_f64 sum = {0};
+    double total = 0;
+    for (size_t j = 0; j < count; j += WIDE_LANES) {
+        double part[WIDE_LANES];
+        size_t columns = count - j < WIDE_LANES ? count - j : WIDE_LANES;
+        for (size_t i = 0; i < WIDE_LANES && columns < WIDE_LANES; i++)
+            part[i] = i < columns ? row[j + i] : -INFINITY;
+        lanes_f64 p = exp_lanes_f64(load_f64(columns < WIDE_LANES ? part : row + j) - max);
+        sum += p;
+        memcpy(row + j, &p, columns * sizeof *row);
     }
-    return sum;
+    for (size_t i = 0; i < WIDE_LANES; i++)
+        total += sum[i];
+    return total;
 }
 
 static bool max_row_f32(const float *row, size_t count, float *ret_max)
@@ -248,6 +302,7 @@ static bool finite_row_f64(const double *row, size_t count)
 #undef NAME
 
 #define PRODUCT(precision) product_##precision
+#define DOTS(precision) dots_##precision
 #define PANEL_COLUMNS(type) (2 * VECTOR_BYTES / sizeof(type))
 
 #else
@@ -255,6 +310,7 @@ static bool finite_row_f64(const double *row, size_t count)
 #include "core/product_blas.h"
 
 #define PRODUCT(precision) product_blas_##precision
+#define DOTS(precision) NULL
 #define ROWS 0
 #define PANEL_COLUMNS(type) 0
 
@@ -274,6 +330,8 @@ const struct kernels TARGET_TABLE(KERNEL_TARGET) = {
     .rows_f64 = ROWS,
     .product_f32 = PRODUCT(f32),
     .product_f64 = PRODUCT(f64),
+    .dots_f32 = DOTS(f32),
+    .dots_f64 = DOTS(f64),
     .exp_row_f32 = exp_row_f32,
     .exp_row_f64 = exp_row_f64,
     .max_row_f32 = max_row_f32,

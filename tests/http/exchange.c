@@ -218,6 +218,7 @@ void reply_done(struct reply *reply)
 }
 
 struct pending {
+    struct pending *next;
     pthread_t thread;
     const struct attnd *attnd;
     char *path, *json;
@@ -239,6 +240,8 @@ static void *send_later(void *argument)
     return NULL;
 }
 
+static struct pending *all_pending;
+
 struct pending *post_later(const struct attnd *attnd, const char *path, const char *json)
 {
     struct pending *pending = calloc(1, sizeof *pending);
@@ -246,15 +249,35 @@ struct pending *post_later(const struct attnd *attnd, const char *path, const ch
     *pending = (struct pending){.attnd = attnd, .path = strdup(path), .json = strdup(json)};
     assert_true(pending->path != NULL && pending->json != NULL);
     assert_int_equal(pthread_create(&pending->thread, NULL, send_later, pending), 0);
+    pending->next = all_pending;
+    all_pending = pending;
     return pending;
 }
 
-struct reply pending_reply(struct pending *pending)
+static struct reply end_pending(struct pending *pending)
 {
-    assert_int_equal(pthread_join(pending->thread, NULL), 0);
+    (void)pthread_join(pending->thread, NULL);
+    for (struct pending **at = &all_pending; *at != NULL; at = &(*at)->next)
+        if (*at == pending) {
+            *at = pending->next;
+            break;
+        }
     struct reply reply = pending->reply;
     free(pending->path);
     free(pending->json);
     free(pending);
-    return must_succeed(reply, "a pending request");
+    return reply;
+}
+
+struct reply pending_reply(struct pending *pending)
+{
+    return must_succeed(end_pending(pending), "a pending request");
+}
+
+void requests_abandon(void)
+{
+    while (all_pending != NULL) {
+        struct reply reply = end_pending(all_pending);
+        reply_done(&reply);
+    }
 }

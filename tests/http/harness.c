@@ -171,9 +171,8 @@ struct attnd *attnd_start(const char *option, ...)
     return attnd;
 }
 
-int attnd_wait(struct attnd *attnd)
+static void forget(struct attnd *attnd)
 {
-    int status = wait_for(attnd->pid, STOP_SECONDS_MAX);
     for (struct attnd **at = &own_daemons; *at != NULL; at = &(*at)->next)
         if (*at == attnd) {
             *at = attnd->next;
@@ -181,6 +180,12 @@ int attnd_wait(struct attnd *attnd)
         }
     (void)unlink(attnd->log_file);
     free(attnd);
+}
+
+int attnd_wait(struct attnd *attnd)
+{
+    int status = wait_for(attnd->pid, STOP_SECONDS_MAX);
+    forget(attnd);
     return status;
 }
 
@@ -200,7 +205,7 @@ void attnd_stop(struct attnd *attnd)
         show_log(attnd);
     attnd->pid = 0;
     assert_int_equal(status, 0);
-    (void)attnd_wait(attnd);
+    forget(attnd);
 }
 
 char *attnd_log(const struct attnd *attnd)
@@ -268,16 +273,17 @@ int attnd_run(const char *const *options, char out[OUTPUT_BYTES_MAX], char err[O
 int harness_teardown(void **state)
 {
     (void)state;
-    while (own_daemons != NULL) {
-        struct attnd *left = own_daemons;
+    for (struct attnd *left = own_daemons; left != NULL; left = left->next)
         if (left->pid > 0)
             (void)kill(left->pid, SIGKILL);
+    requests_abandon();
+    while (own_daemons != NULL) {
+        struct attnd *left = own_daemons;
+        own_daemons = left->next;
         if (left->pid > 0)
-            (void)attnd_wait(left);
-        else {
-            own_daemons = left->next;
-            free(left);
-        }
+            (void)wait_for(left->pid, STOP_SECONDS_MAX);
+        (void)unlink(left->log_file);
+        free(left);
     }
     counts.own += counts.own_in_test;
     counts.shared += counts.shared_in_test && !counts.own_in_test;

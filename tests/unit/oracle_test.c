@@ -11,7 +11,6 @@
 
 #define BAN (-INFINITY)
 
-
 /* One head's (T,D). */
 static struct tensor head(double *data, size_t T, size_t D)
 {

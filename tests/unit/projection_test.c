@@ -66,8 +66,8 @@ static void check_against_oracle(struct layer *l)
     for (size_t k = 0; k < count; k++) {
         double off = fabs(got[k] - expected[k]), allowed = unit * fmax(1, magnitudes[k] / 4);
         if (!(off <= allowed) && !(isnan(got[k]) && isnan(expected[k])))
-            fail_msg("%s: out[%zu] is %.9g, the oracle has %.9g: off by %.3g, %.3g is allowed", l->text, k, got[k],
-                     expected[k], off, allowed);
+            fail_msg("%s: out[%zu] is %.9g, the oracle has %.9g: off by %.3g, %.3g is allowed", l->text, k, got[k], expected[k],
+                     off, allowed);
     }
     free(got);
     free(expected);
@@ -82,7 +82,7 @@ static void layer_done(struct layer *l)
 static void sizes_across_tile_edges(void **state)
 {
     (void)state;
-    static const size_t sizes[][4] = {{1, 1, 1, 1},     {1, 2, 3, 4},      {2, 127, 5, 7},   {2, 128, 32, 16},  {3, 129, 33, 17},
+    static const size_t sizes[][4] = {{1, 1, 1, 1},     {1, 2, 3, 4},      {2, 127, 5, 7},   {2, 128, 32, 16}, {3, 129, 33, 17},
                                       {1, 300, 80, 64}, {1, 257, 512, 24}, {2, 40, 1500, 3}, {1, 3, 64, 1000}, {5, 1, 16, 48}};
     for (size_t k = 0; k < 4 * sizeof sizes / sizeof *sizes; k++) {
         struct layer l;
@@ -98,7 +98,8 @@ static void drawn_sizes(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct draw draw = {seed};
-        size_t sizes[4] = {draw_size(&draw, 1, 3), draw_size(&draw, 1, 300), draw_size(&draw, 1, 100), draw_size(&draw, 1, 100)};
+        size_t sizes[4] = {draw_size(&draw, 1, 3), draw_size(&draw, 1, 300), draw_size(&draw, 1, 100),
+                           draw_size(&draw, 1, 100)};
         struct layer l;
         layer_init(&l, seed % 2 ? DTYPE_F64 : DTYPE_F32, sizes, draw_chance(&draw, 0.5), seed);
         apply(&l, NULL);
@@ -217,12 +218,9 @@ static void nan_stays_in_its_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_across_tile_edges),
-        cmocka_unit_test(drawn_sizes),
-        cmocka_unit_test(dimensions_of_zero),
-        cmocka_unit_test(items_alone_and_in_a_batch_are_bit_equal),
-        cmocka_unit_test(executors_are_bit_equal),
-        cmocka_unit_test(every_stop_is_a_deadline),
+        cmocka_unit_test(sizes_across_tile_edges), cmocka_unit_test(drawn_sizes),
+        cmocka_unit_test(dimensions_of_zero),      cmocka_unit_test(items_alone_and_in_a_batch_are_bit_equal),
+        cmocka_unit_test(executors_are_bit_equal), cmocka_unit_test(every_stop_is_a_deadline),
         cmocka_unit_test(nan_stays_in_its_place),
     };
     return cmocka_run_group_tests(tests, blas_setup, NULL);

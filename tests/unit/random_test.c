@@ -61,12 +61,14 @@ static void draws_are_torchs(void **state)
     (void)state;
     json_t *root = conformance_load("torch_random.json"), *one, *draw;
     size_t case_index, draw_index;
-    json_array_foreach(conformance_at(root, "cases"), case_index, one) {
+    json_array_foreach(conformance_at(root, "cases"), case_index, one)
+    {
         uint64_t seed = (uint64_t)json_integer_value(conformance_at(one, "seed"));
         struct random single, wide;
         random_init(&single, seed);
         random_init(&wide, seed);
-        json_array_foreach(conformance_at(one, "draws"), draw_index, draw) {
+        json_array_foreach(conformance_at(one, "draws"), draw_index, draw)
+        {
             size_t expected_count, count;
             double *expected = conformance_numbers(conformance_at(draw, "data"), &expected_count);
             double *got = draw_like(&single, draw, DTYPE_F32, &count);
@@ -182,14 +184,10 @@ static void draws_have_their_distribution(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_exact),
-        cmocka_unit_test(only_the_low_half_of_a_seed_counts),
-        cmocka_unit_test(draws_are_torchs),
-        cmocka_unit_test(spare_normal_waits_for_the_next_small_draw),
-        cmocka_unit_test(init_forgets_the_spare),
-        cmocka_unit_test(no_elements_draw_nothing),
-        cmocka_unit_test(shape_does_not_matter),
-        cmocka_unit_test(draws_have_their_distribution),
+        cmocka_unit_test(integers_are_exact),     cmocka_unit_test(only_the_low_half_of_a_seed_counts),
+        cmocka_unit_test(draws_are_torchs),       cmocka_unit_test(spare_normal_waits_for_the_next_small_draw),
+        cmocka_unit_test(init_forgets_the_spare), cmocka_unit_test(no_elements_draw_nothing),
+        cmocka_unit_test(shape_does_not_matter),  cmocka_unit_test(draws_have_their_distribution),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

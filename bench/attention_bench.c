@@ -1,0 +1,281 @@
+/* attention_bench: one shape of attention, ours and a plain one over OpenBLAS in turns, and the machine's two limits in the same run.
+ *
+ *   attention_bench B H Hkv Tq Tk D full|causal|weights THREADS SECONDS
+ *
+ * Prints one line of JSON: medians in ms; the limit of fused multiply-adds in GFLOP/s and of reading memory in GB/s, both on
+ * THREADS threads. Compare within one run only: the machine is rarely alone. */
+#include <cblas.h>
+#include <math.h>
+#include <pthreadpool.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/attention.h"
+#include "core/blas.h"
+#include "core/kernels.h"
+#include "core/random.h"
+
+#define ROUNDS_MAX 4000
+#define LANES 16
+#define CHAINS 20 /* enough to hide the latency of a multiply-add on two ports */
+#define READ_BYTES ((size_t)256 << 20)
+
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+
+struct shape {
+    size_t B, H, Hkv, Tq, Tk, D;
+    bool causal, weights;
+};
+
+struct buffers {
+    float *query, *key, *value, *output, *weights, *scores;
+};
+
+static double now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void *allocate(size_t bytes)
+{
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (memory == NULL)
+        abort();
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double difference = *(const double *)a - *(const double *)b;
+    return difference < 0 ? -1 : difference > 0;
+}
+
+/* ---- threads: pthreadpool behind core's executor; each lane takes tasks from a shared counter ---- */
+
+struct team {
+    pthreadpool_t pool;
+    size_t threads, task_count;
+    executor_task *task;
+    void *argument;
+    atomic_size_t next;
+};
+
+static void team_lane(void *context, size_t lane)
+{
+    struct team *team = context;
+    size_t task;
+    while ((task = atomic_fetch_add(&team->next, 1)) < team->task_count)
+        team->task(team->argument, task, lane);
+}
+
+static void team_run(void *context, size_t task_count, executor_task *task, void *argument)
+{
+    struct team *team = context;
+    team->task = task;
+    team->argument = argument;
+    team->task_count = task_count;
+    atomic_store(&team->next, 0);
+    pthreadpool_parallelize_1d(team->pool, team_lane, team, team->threads, 0);
+}
+
+/* ---- ours ---- */
+
+static void ours(const struct shape *s, const struct buffers *b, const struct executor *executor)
+{
+    const size_t q[4] = {s->B, s->H, s->Tq, s->D}, k[4] = {s->B, s->Hkv, s->Tk, s->D}, w[4] = {s->B, s->H, s->Tq, s->Tk};
+    int64_t *offsets = allocate(s->B * sizeof *offsets);
+    for (size_t i = 0; i < s->B; i++)
+        offsets[i] = (int64_t)s->Tk - (int64_t)s->Tq;
+    const struct attention_problem problem = {
+        .query = tensor_contiguous(b->query, DTYPE_F32, 4, q),
+        .key = tensor_contiguous(b->key, DTYPE_F32, 4, k),
+        .value = tensor_contiguous(b->value, DTYPE_F32, 4, k),
+        .scale = 1 / sqrt((double)s->D),
+        .causal = s->causal,
+        .window_left = -1,
+        .window_right = -1,
+        .query_offsets = offsets,
+    };
+    struct attention_results results = {
+        .output = tensor_contiguous(b->output, DTYPE_F32, 4, q),
+        .weights = tensor_contiguous(s->weights ? b->weights : NULL, DTYPE_F32, 4, w),
+    };
+    struct arena arena;
+    struct error err;
+    error_init(&err);
+    arena_init(&arena, SIZE_MAX / 2);
+    if (!attention_compute(&problem, &results, &arena, executor, &err))
+        abort();
+    arena_done(&arena);
+    free(offsets);
+}
+
+/* ---- plain: two products of OpenBLAS and a softmax between them, a head at a time ---- */
+
+struct plain {
+    const struct shape *shape;
+    const struct buffers *buffers;
+};
+
+static void plain_softmax(const struct shape *s, float *scores)
+{
+    for (size_t i = 0; i < s->Tq; i++) {
+        float *row = scores + i * s->Tk, max = -INFINITY, sum = 0;
+        size_t end = s->causal ? i + 1 + s->Tk - s->Tq : s->Tk;
+        for (size_t j = 0; j < end; j++)
+            max = row[j] > max ? row[j] : max;
+        for (size_t j = 0; j < end; j++)
+            sum += row[j] = expf(row[j] - max);
+        for (size_t j = 0; j < s->Tk; j++)
+            row[j] = j < end ? row[j] / sum : 0;
+    }
+}
+
+static void plain_head(void *context, size_t task, size_t worker)
+{
+    const struct plain *p = context;
+    const struct shape *s = p->shape;
+    size_t kv = task / s->H * s->Hkv + task % s->H / (s->H / s->Hkv);
+    const float *query = p->buffers->query + task * s->Tq * s->D, *key = p->buffers->key + kv * s->Tk * s->D;
+    const float *value = p->buffers->value + kv * s->Tk * s->D;
+    float *scores = s->weights ? p->buffers->weights + task * s->Tq * s->Tk : p->buffers->scores + worker * s->Tq * s->Tk;
+    int Tq = (int)s->Tq, Tk = (int)s->Tk, D = (int)s->D;
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, Tq, Tk, D, 1 / sqrtf((float)D), query, D, key, D, 0, scores, Tk);
+    plain_softmax(s, scores);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, Tq, D, Tk, 1, scores, Tk, value, D, 0,
+                p->buffers->output + task * s->Tq * s->D, D);
+}
+
+static void plain(const struct shape *s, const struct buffers *b, struct team *team)
+{
+    struct plain p = {s, b};
+    team_run(team, s->B * s->H, plain_head, &p);
+}
+
+/* ---- the limits ---- */
+
+struct limits {
+    float *memory;
+    size_t threads;
+    volatile float sink;
+};
+
+static void fma_loop(void *context, size_t task, size_t worker)
+{
+    struct limits *limits = context;
+    lanes sums[CHAINS], factor = (lanes){0} + 0.999F, total = {0};
+    (void)worker;
+    for (size_t i = 0; i < CHAINS; i++)
+        sums[i] = (lanes){0} + (float)(task + i);
+    for (size_t k = 0; k < 400000; k++) {
+#pragma GCC unroll 20
+        for (size_t i = 0; i < CHAINS; i++)
+            sums[i] = sums[i] * factor + 1.0F;
+    }
+    for (size_t i = 0; i < CHAINS; i++)
+        total += sums[i];
+    limits->sink = total[0];
+}
+
+static void read_loop(void *context, size_t task, size_t worker)
+{
+    struct limits *limits = context;
+    size_t count = READ_BYTES / sizeof(float) / limits->threads;
+    const float *from = limits->memory + task * count;
+    lanes sums[4] = {{0}};
+    (void)worker;
+    for (size_t i = 0; i + 4 * LANES <= count; i += 4 * LANES) {
+        for (size_t k = 0; k < 4; k++) {
+            lanes x;
+            memcpy(&x, from + i + k * LANES, sizeof x);
+            sums[k] += x;
+        }
+    }
+    limits->sink = (sums[0] + sums[1] + sums[2] + sums[3])[0];
+}
+
+static double best_ms(struct limits *limits, struct team *team, executor_task *loop)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < 7; i++) {
+        double start = now_ms();
+        team_run(team, limits->threads, loop, limits);
+        best = fmin(best, now_ms() - start);
+    }
+    return best;
+}
+
+/* ---- */
+
+static void fill(struct random *random, float *data, size_t count)
+{
+    struct tensor t = tensor_contiguous(data, DTYPE_F32, 1, &count);
+    random_normal(random, &t);
+}
+
+static struct buffers buffers_new(const struct shape *s, size_t threads)
+{
+    struct random random;
+    size_t q = s->B * s->H * s->Tq * s->D, k = s->B * s->Hkv * s->Tk * s->D;
+    struct buffers b = {allocate(q * 4), allocate(k * 4), allocate(k * 4), allocate(q * 4), NULL, NULL};
+    b.weights = s->weights ? allocate(s->B * s->H * s->Tq * s->Tk * 4) : NULL;
+    b.scores = s->weights ? NULL : allocate(threads * s->Tq * s->Tk * 4);
+    random_init(&random, 1);
+    fill(&random, b.query, q);
+    fill(&random, b.key, k);
+    fill(&random, b.value, k);
+    return b;
+}
+
+int main(int argument_count, char **arguments)
+{
+    if (argument_count != 10) {
+        (void)fprintf(stderr, "usage: attention_bench B H Hkv Tq Tk D full|causal|weights THREADS SECONDS\n");
+        return 2;
+    }
+    size_t sizes[6];
+    for (size_t i = 0; i < 6; i++)
+        sizes[i] = strtoull(arguments[1 + i], NULL, 10);
+    const struct shape shape = {sizes[0],
+                                sizes[1],
+                                sizes[2],
+                                sizes[3],
+                                sizes[4],
+                                sizes[5],
+                                strcmp(arguments[7], "causal") == 0,
+                                strcmp(arguments[7], "weights") == 0};
+    size_t threads = strtoull(arguments[8], NULL, 10);
+    double seconds = strtod(arguments[9], NULL);
+    const char *kernel = getenv("ATTND_KERNEL");
+    blas_init();
+    if (kernel != NULL && !kernels_choose(kernel))
+        return 2;
+    struct team team = {.pool = pthreadpool_create(threads), .threads = threads};
+    const struct executor executor = {.worker_count = threads, .run = team_run, .context = &team};
+    const struct buffers buffers = buffers_new(&shape, threads);
+    struct limits limits = {.memory = allocate(READ_BYTES), .threads = threads};
+    static double ours_ms[ROUNDS_MAX], plain_ms[ROUNDS_MAX];
+    size_t rounds = 0;
+    for (double start = now_ms(); rounds < 3 || (rounds < ROUNDS_MAX && now_ms() - start < seconds * 1e3); rounds++) {
+        double a = now_ms();
+        ours(&shape, &buffers, threads > 1 ? &executor : NULL);
+        double b = now_ms();
+        plain(&shape, &buffers, &team);
+        ours_ms[rounds] = b - a;
+        plain_ms[rounds] = now_ms() - b;
+    }
+    qsort(ours_ms, rounds, sizeof *ours_ms, compare);
+    qsort(plain_ms, rounds, sizeof *plain_ms, compare);
+    double fma = (double)threads * 400000 * CHAINS * LANES * 2 / best_ms(&limits, &team, fma_loop) / 1e6;
+    double read = (double)READ_BYTES / best_ms(&limits, &team, read_loop) / 1e6;
+    (void)printf("{\"kernel\": \"%s\", \"rounds\": %zu, \"ours_ms\": %.5f, \"ours_best_ms\": %.5f, \"plain_ms\": %.5f, "
+                 "\"fma_gflops\": %.1f, \"read_gbs\": %.2f}\n",
+                 kernels_in_use()->name, rounds, ours_ms[rounds / 2], ours_ms[0], plain_ms[rounds / 2], fma, read);
+    return 0;
+}

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Attention beside what a user would pick instead: ONNX Runtime, PyTorch and a plain OpenBLAS one, shape by shape in turns.
+
+    attention_peers.py BENCH_PROGRAM [--rounds N] [--seconds S] [--out FILE]
+
+BENCH_PROGRAM is build/bench/attention_bench. For each shape and number of threads the three programs take turns, N rounds of S
+seconds each; what is compared is the median over the rounds. Each peer runs in a process of its own, so that each has its own
+threads. A peer that is not installed is said to be missing.
+"""
+import argparse
+import datetime
+import importlib.util
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+
+SHAPES = [  # B, H, Hkv, Tq, Tk, D
+    (4, 1, 1, 8, 8, 16),
+    (1, 8, 8, 128, 128, 64),
+    (1, 8, 8, 512, 512, 64),
+    (1, 8, 8, 2048, 2048, 64),
+    (1, 8, 8, 4096, 4096, 64),
+    (1, 8, 8, 2048, 2048, 128),
+    (1, 32, 8, 1, 4097, 128),
+]
+MODES = ["full", "causal", "weights"]
+
+
+def measure(run, seconds):
+    """The median time of a call in ms."""
+    run()
+    times = []
+    end = time.perf_counter() + seconds
+    while len(times) < 3 or (time.perf_counter() < end and len(times) < 4000):
+        start = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times)
+
+
+def peer_onnxruntime(shape, mode, threads, seconds):
+    import numpy
+    import onnx
+    import onnxruntime
+    B, H, Hkv, Tq, Tk, D = shape
+    outputs = [onnx.helper.make_tensor_value_info("Y", onnx.TensorProto.FLOAT, [B, H, Tq, D])]
+    names = ["Y"]
+    attributes = {"is_causal": 1 if mode == "causal" else 0}
+    if mode == "weights":
+        attributes["qk_matmul_output_mode"] = 3
+        names += ["", "", "W"]
+        outputs.append(onnx.helper.make_tensor_value_info("W", onnx.TensorProto.FLOAT, [B, H, Tq, Tk]))
+    shapes = {"Q": [B, H, Tq, D], "K": [B, Hkv, Tk, D], "V": [B, Hkv, Tk, D]}
+    node = onnx.helper.make_node("Attention", ["Q", "K", "V"], names, **attributes)
+    inputs = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, s) for n, s in shapes.items()]
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "attention", inputs, outputs),
+                                   opset_imports=[onnx.helper.make_opsetid("", 24)], ir_version=10)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    generator = numpy.random.default_rng(1)
+    feed = {n: generator.standard_normal(s, dtype=numpy.float32) for n, s in shapes.items()}
+    return measure(lambda: session.run(None, feed), seconds)
+
+
+def peer_torch(shape, mode, threads, seconds):
+    import torch
+    B, H, Hkv, Tq, Tk, D = shape
+    torch.set_num_threads(threads)
+    q, k, v = torch.randn(B, H, Tq, D), torch.randn(B, Hkv, Tk, D), torch.randn(B, Hkv, Tk, D)
+    if Hkv != H:  # grouped heads: repeated once, before the clock starts
+        k, v = k.repeat_interleave(H // Hkv, 1), v.repeat_interleave(H // Hkv, 1)
+    mask = torch.ones(Tq, Tk, dtype=torch.bool).tril(Tk - Tq).logical_not() if mode == "causal" else None
+    fused = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
+
+    def run():
+        with torch.no_grad():
+            if fused is not None and mode != "weights":
+                return fused(q, k, v, is_causal=mode == "causal")
+            scores = q @ k.transpose(-2, -1) * D ** -0.5
+            if mask is not None:
+                scores = scores.masked_fill(mask, float("-inf"))
+            return scores.softmax(-1) @ v
+
+    return measure(run, seconds)
+
+
+PEERS = {"ONNX Runtime": ("onnxruntime", peer_onnxruntime), "PyTorch": ("torch", peer_torch)}
+
+
+def peer_main(arguments):
+    """One measurement, in a process of its own: name, shape, mode, threads, seconds."""
+    name, shape, mode, threads, seconds = arguments
+    function = PEERS[name][1]
+    print(function(json.loads(shape), mode, int(threads), float(seconds)))
+
+
+def run_peer(name, shape, mode, threads, seconds):
+    command = [interpreter(name), os.path.abspath(__file__), "--peer", name, json.dumps(shape), mode, str(threads), str(seconds)]
+    environment = {key: value for key, value in os.environ.items() if key not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    return float(done.stdout.split()[-1]) if done.returncode == 0 and done.stdout.strip() else None
+
+
+def interpreter(name):
+    """The system's Python has Debian's torch, this one what PyPI brought."""
+    module = PEERS[name][0]
+    return sys.executable if importlib.util.find_spec(module) else "/usr/bin/python3"
+
+
+def run_ours(program, shape, mode, threads, seconds):
+    command = [program, *map(str, shape), mode, str(threads), str(seconds)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def row(program, shape, mode, threads, rounds, seconds):
+    ours, peers = [], {name: [] for name in PEERS}
+    for _ in range(rounds):
+        ours.append(run_ours(program, shape, mode, threads, seconds))
+        for name in PEERS:
+            ms = run_peer(name, shape, mode, threads, seconds)
+            if ms is not None:
+                peers[name].append(ms)
+    result = {key: statistics.median(round_[key] for round_ in ours) for key in ("ours_ms", "plain_ms")}
+    result["fma_gflops"] = max(round_["fma_gflops"] for round_ in ours)
+    result["read_gbs"] = max(round_["read_gbs"] for round_ in ours)
+    result["kernel"] = ours[0]["kernel"]
+    result["peers"] = {name: statistics.median(times) if times else None for name, times in peers.items()}
+    return result
+
+
+def versions():
+    found = []
+    for name, (module, _) in PEERS.items():
+        done = subprocess.run([interpreter(name), "-c", f"import {module}; print({module}.__version__)"], capture_output=True, text=True)
+        found.append(f"{name} {done.stdout.strip() or 'missing'}")
+    return ", ".join(found)
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
+        names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores"
+
+
+def ratio(theirs, ours):
+    return "missing" if theirs is None else f"{theirs:.3g} ({theirs / ours:.2f} x)"
+
+
+def share(shape, mode, r):
+    """Of the fused multiply-adds' limit, counted on the full square; of the limit of reading memory, where queries are few."""
+    B, H, Hkv, Tq, Tk, D = shape
+    if Tq <= 8 and Tk > 64:
+        return f"{B * Hkv * Tk * D * 8 / r['ours_ms'] / 1e6 / r['read_gbs'] * 100:.0f} % of reading"
+    return f"{4 * B * H * Tq * Tk * D / r['ours_ms'] / 1e6 / r['fma_gflops'] * 100:.0f} % of multiply-adds"
+
+
+def main():
+    if sys.argv[1:2] == ["--peer"]:
+        peer_main(sys.argv[2:])
+        return
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.7)
+    parser.add_argument("--out")
+    options = parser.parse_args()
+    lines = ["# Attention beside its peers", "",
+             f"{datetime.date.today()}, {processor()}, load {os.getloadavg()[0]:.1f} at the start; {versions()}.", "",
+             f"Medians in ms over {options.rounds} rounds in which the programs take turns; in brackets how many times as long "
+             "the peer takes. float32; causal is counted on the full square.", "",
+             "| [B,H,T,D] | mode | threads | attnd | two products of OpenBLAS | " + " | ".join(PEERS) + " | share of the limit |",
+             "|---|---|---|---|---|" + "---|" * (len(PEERS) + 1)]
+    for threads in (1, 2):
+        for shape in SHAPES:
+            for mode in MODES if shape[3] > 1 else MODES[:1]:
+                r = row(options.program, shape, mode, threads, options.rounds, options.seconds)
+                B, H, Hkv, Tq, Tk, D = shape
+                name = f"[{B},{H},{Tq},{D}]" if H == Hkv else f"[{B},{H}/{Hkv},{Tq},{D}] over {Tk}"
+                lines.append(f"| {name} | {mode} | {threads} | {r['ours_ms']:.3g} | {ratio(r['plain_ms'], r['ours_ms'])} | "
+                             + " | ".join(ratio(r["peers"][peer], r["ours_ms"]) for peer in PEERS)
+                             + f" | {share(shape, mode, r)} |")
+                print(lines[-1], flush=True)
+    text = "\n".join(lines) + f"\n\nKernel {r['kernel']}.\n"
+    if options.out:
+        with open(options.out, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+/* attention_direct.c: few queries against many keys (decoding). Packing would cost more than it saves, so keys and values are read
+ * once, as they lie, for all query heads that share them; and the keys are cut into splits of fixed size, so that several
+ * workers can share one head. The splits' maxima, denominators and sums are merged in order at the end. */
+#include <assert.h>
+
+#include "core/attention_plan.h"
+
+/* What one call keeps from its first phase to its second. */
+struct direct {
+    struct attention_plan *plan;
+    struct attention_block *blocks; /* [B,Hkv] */
+    void **walks;                   /* [B,Hkv,splits] */
+    char *walk_memory, *sums, *tile_max, *weight_rows;
+    size_t walk_bytes, sums_bytes, tile_max_bytes, weight_rows_bytes; /* of one split, or of one block */
+};
+
+#define DIRECT_PARTS 6
+
+static size_t round_up(size_t bytes)
+{
+    return size_add(bytes, ARENA_ALIGNMENT_BYTES - 1) / ARENA_ALIGNMENT_BYTES * ARENA_ALIGNMENT_BYTES;
+}
+
+/* The sizes of one split's and one block's memory, and of all parts together in the order of the pointers above. */
+static void direct_sizes(const struct attention_plan *plan, struct direct *direct, size_t sizes[DIRECT_PARTS])
+{
+    size_t real = dtype_bytes(plan->work), rows = plan->H / plan->Hkv * plan->Tq;
+    size_t blocks = size_multiply(plan->B, plan->Hkv), splits = size_multiply(blocks, plan->split_count);
+    bool row_scratch = plan->weights_wanted && !plan->weights_in_place;
+    direct->walk_bytes = round_up(plan->work == DTYPE_F32 ? attention_split_bytes_f32() : attention_split_bytes_f64());
+    direct->sums_bytes =
+        plan->results->output.data == NULL ? 0 : round_up(real * rows * plan->value_panel_count * plan->value_panel);
+    direct->tile_max_bytes = plan->weights_wanted ? round_up(real * QUERY_TILE * (plan->Tk / KEY_TILE + 1)) : 0;
+    direct->weight_rows_bytes = row_scratch ? round_up(size_multiply(real * rows, plan->Tk)) : 0;
+    sizes[0] = size_multiply(blocks, sizeof *direct->blocks);
+    sizes[1] = size_multiply(splits, sizeof *direct->walks);
+    sizes[2] = size_multiply(splits, direct->walk_bytes);
+    sizes[3] = size_multiply(splits, direct->sums_bytes);
+    sizes[4] = size_multiply(blocks, direct->tile_max_bytes);
+    sizes[5] = size_multiply(blocks, direct->weight_rows_bytes);
+}
+
+size_t attention_direct_cost(const struct attention_plan *plan)
+{
+    struct direct direct;
+    size_t sizes[DIRECT_PARTS], cost = 0;
+    direct_sizes(plan, &direct, sizes);
+    for (size_t part = 0; part < DIRECT_PARTS; part++)
+        cost = size_add(cost, arena_cost(sizes[part]));
+    return cost;
+}
+
+static bool direct_alloc(struct direct *direct, struct arena *arena, struct error *err)
+{
+    size_t sizes[DIRECT_PARTS];
+    void *memory[DIRECT_PARTS];
+    direct_sizes(direct->plan, direct, sizes);
+    for (size_t part = 0; part < DIRECT_PARTS; part++)
+        if ((memory[part] = arena_alloc(arena, sizes[part], err)) == NULL)
+            return false;
+    direct->blocks = memory[0];
+    direct->walks = memory[1];
+    direct->walk_memory = memory[2];
+    direct->sums = memory[3];
+    direct->tile_max = memory[4];
+    direct->weight_rows = memory[5];
+    return true;
+}
+
+/* A worker's scratch with the places that belong to a split and to its block. */
+static struct attention_scratch scratch_of(const struct direct *direct, size_t split, size_t block, size_t worker)
+{
+    struct attention_scratch scratch = direct->plan->scratch[worker];
+    scratch.sums = direct->sums_bytes == 0 ? NULL : direct->sums + split * direct->sums_bytes;
+    scratch.tile_max = direct->tile_max + block * direct->tile_max_bytes;
+    scratch.weight_rows = direct->weight_rows + block * direct->weight_rows_bytes;
+    return scratch;
+}
+
+static void task_split(void *argument, size_t task, size_t worker)
+{
+    struct direct *direct = argument;
+    struct attention_plan *plan = direct->plan;
+    size_t block = task / plan->split_count, first = task % plan->split_count * DIRECT_SPLIT_KEYS;
+    size_t end = size_min(first + DIRECT_SPLIT_KEYS, plan->Tk);
+    const struct attention_scratch scratch = scratch_of(direct, task, block, worker);
+    direct->walks[task] = direct->walk_memory + task * direct->walk_bytes;
+    (plan->work == DTYPE_F32 ? attention_split_f32 : attention_split_f64)(plan, &direct->blocks[block], &scratch,
+                                                                          direct->walks[task], first, end);
+}
+
+/* One block, or all blocks of an item in the order of their heads where these are summed up to a mean. */
+static void task_merge(void *argument, size_t task, size_t worker)
+{
+    struct direct *direct = argument;
+    struct attention_plan *plan = direct->plan;
+    size_t blocks = plan->results->mean_weights.data == NULL ? 1 : plan->Hkv;
+    (void)worker;
+    if (atomic_load_explicit(&plan->stopped, memory_order_relaxed))
+        return;
+    for (size_t block = task * blocks; block < (task + 1) * blocks; block++) {
+        void *const *walks = direct->walks + block * plan->split_count;
+        (plan->work == DTYPE_F32 ? attention_merge_f32 : attention_merge_f64)(plan, walks, plan->split_count);
+        attention_deliver(plan, &direct->blocks[block], direct->weight_rows + block * direct->weight_rows_bytes);
+    }
+}
+
+bool attention_direct(struct attention_plan *plan, struct arena *arena, struct error *err)
+{
+    struct direct direct = {.plan = plan};
+    size_t blocks = plan->B * plan->Hkv, group = plan->H / plan->Hkv;
+    assert(plan->split_count > 0);
+    if (!direct_alloc(&direct, arena, err))
+        return false;
+    for (size_t i = 0; i < blocks; i++) {
+        size_t g = i % plan->Hkv;
+        attention_block_init(plan, i / plan->Hkv, g, g * group, plan->Tq, 0, group * plan->Tq, &direct.blocks[i]);
+    }
+    executor_run(plan->executor, blocks * plan->split_count, task_split, &direct);
+    executor_run(plan->executor, plan->results->mean_weights.data == NULL ? blocks : plan->B, task_merge, &direct);
+    return true;
+}
