@@ -103,11 +103,10 @@ export const useStage = (page, name) => after(page, () => page.click(`[data-stag
 
 // Puts JSON into the page's box and takes it.
 export async function useJson(page, value) {
-    await page.evaluate((text) => {
-        document.getElementById("json-part").open = true;
-        document.getElementById("json").value = text;
-    }, typeof value === "string" ? value : JSON.stringify(value));
-    await after(page, () => page.evaluate(() => document.getElementById("json-apply").click()));
+    if (!(await page.$("#json-part[open]"))) await page.click("#json-part summary");
+    await page.waitForTimeout(50); // the box shows the request as it opens
+    await page.fill("#json", typeof value === "string" ? value : JSON.stringify(value));
+    await after(page, () => page.click("#json-apply"));
 }
 
 export function toNumber(text) {
