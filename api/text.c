@@ -8,10 +8,6 @@
 #include "api/number_write.h"
 #include "core/size.h"
 
-/* The longest text of a number, with the comma after it. */
-#define F32_TEXT_BYTES 17
-#define F64_TEXT_BYTES 26
-
 void text_init(struct text *text, char *room, size_t room_bytes)
 {
     *text = (struct text){.start = room, .at = room, .end = room + room_bytes};
@@ -142,10 +138,10 @@ static void put_axis(struct text *text, const struct tensor *t, size_t axis, siz
 
 size_t text_tensor_bytes_max(enum dtype dtype, size_t rank, const size_t *shape, bool flat, int decimals)
 {
-    size_t number = dtype == DTYPE_F32 ? F32_TEXT_BYTES : F64_TEXT_BYTES;
+    size_t number = dtype == DTYPE_F32 ? NUMBER_F32_TEXT_BYTES_MAX : NUMBER_F64_TEXT_BYTES_MAX;
     if (decimals >= 0)
-        number = dtype == DTYPE_F32 ? NUMBER_F32_BYTES_MAX + 1 : NUMBER_F64_BYTES_MAX + 1;
-    size_t bytes = size_multiply(shape_count(rank, shape), number);
+        number = dtype == DTYPE_F32 ? NUMBER_F32_BYTES_MAX : NUMBER_F64_BYTES_MAX;
+    size_t bytes = size_multiply(shape_count(rank, shape), number + 1); /* and a comma */
     for (size_t axis = 0; axis < rank && !flat; axis++) /* two brackets and a comma an array */
         bytes = size_add(bytes, size_multiply(3, shape_count(axis, shape)));
     return size_add(bytes, NUMBER_F64_BYTES_MAX + 4); /* the last number's room, and the flat array's brackets */

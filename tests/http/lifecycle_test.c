@@ -1,4 +1,6 @@
 /* lifecycle_test.c: options, addresses, start and end. */
+#include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +92,7 @@ static void test_environment(void **state)
     assert_int_equal(setenv("ATTND_MAX_BODY", "2K", 1), 0);
     assert_int_equal(setenv("ATTND_THREADS", "3", 1), 0);
     assert_int_equal(setenv("ATTND_CORS_ORIGIN", "", 1), 0);
-    struct attnd *attnd = attnd_start("--threads", "1", NULL);
+    struct attnd *attnd = attnd_start("--threads", "1");
     assert_true(attnd_logs(attnd, "threads 1, queue 64", 30));
     assert_true(attnd_logs(attnd, "max-body 2048", 30));
     attnd_stop(attnd);
@@ -106,35 +108,73 @@ static void test_environment(void **state)
 static void test_addresses(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--listen", "localhost:0", NULL);
+    struct attnd *attnd = attnd_start("--listen", "localhost:0");
     assert_live(attnd);
     attnd_stop(attnd);
 
-    attnd = attnd_start("--listen=:0", NULL, NULL);
+    attnd = attnd_start("--listen=:0");
     assert_null(strstr(attnd->url, ":0"));
     attnd_stop(attnd);
+}
+
+static bool has_ipv6(void)
+{
+    const struct sockaddr_in6 loopback = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool has = fd >= 0 && bind(fd, (const struct sockaddr *)&loopback, sizeof loopback) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return has;
 }
 
 static void test_ipv6(void **state)
 {
     (void)state;
-    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        print_message("this machine has no IPv6\n");
+    if (!has_ipv6()) {
+        print_message("there is no IPv6 here\n");
         return;
     }
-    (void)close(fd);
-    struct attnd *attnd = attnd_start("--listen", "[::1]:0", NULL);
+    struct attnd *attnd = attnd_start("--listen", "[::1]:0");
     assert_int_equal(strncmp(attnd->url, "http://[::1]:", 13), 0);
     assert_live(attnd);
     attnd_stop(attnd);
+}
+
+/* What a container's HEALTHCHECK runs. */
+static void check_health(const struct attnd *attnd, const char *path, int status, const char *text)
+{
+    char url[2 * ATTND_URL_BYTES_MAX], out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+    (void)snprintf(url, sizeof url, "%s%s", attnd->url, path);
+    const char *const options[] = {"--health-check", url, NULL};
+    assert_int_equal(attnd_run(options, out, err), status);
+    assert_string_equal(out, "");
+    assert_true(text != NULL ? strstr(err, text) != NULL : err[0] == '\0');
+}
+
+static void test_health_check(void **state)
+{
+    char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL);
+    struct attnd asked = *attnd;
+    const char *const own[] = {"--listen", asked.url + strlen("http://"), "--health-check", "/health/ready", NULL};
+    const char *const wrong[] = {"--health-check", "health/ready", NULL};
+    check_health(&asked, "/health/ready", 0, NULL);
+    check_health(&asked, "/health/live?verbose#top", 0, NULL);
+    check_health(&asked, "/nowhere", 1, "answered 404");
+    check_health(&asked, "", 1, "answered 404");
+    assert_int_equal(attnd_run(own, out, err), 0);
+    assert_int_equal(attnd_run(wrong, out, err), 1);
+    attnd_stop(attnd);
+    check_health(&asked, "/health/ready", 1, "cannot connect");
+    assert_int_equal(attnd_run(own, out, err), 1);
 }
 
 static void test_address_in_use(void **state)
 {
     char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     const char *const options[] = {"--listen", attnd->url + strlen("http://"), NULL};
     assert_int_equal(attnd_run(options, out, err), 1);
     assert_non_null(strstr(err, "attnd: cannot listen on 127.0.0.1:"));
@@ -144,7 +184,7 @@ static void test_address_in_use(void **state)
 /* The running and the queued request are answered, whoever comes later is sent away, and then it ends. */
 static void check_drain(int signal_number)
 {
-    struct attnd *attnd = attnd_start("--threads", "1", NULL);
+    struct attnd *attnd = attnd_start("--threads", "1");
     char *json = busy_json(attnd, 2);
     struct pending *running = post_later(attnd, "/attention", json);
     sleep_s(0.3);
@@ -194,14 +234,41 @@ static void test_end_right_after_the_start(void **state)
 {
     (void)state;
     for (int i = 0; i < 10; i++)
-        attnd_stop(attnd_start(NULL, NULL));
+        attnd_stop(attnd_start(NULL));
+}
+
+static void *ask_for_ever(void *argument)
+{
+    const struct attnd *attnd = argument;
+    for (bool answered = true; answered;) {
+        struct reply reply = request_send(attnd, &(struct request){.path = "/health/ready"});
+        answered = reply.curl_code == 0;
+        reply_done(&reply);
+    }
+    request_cleanup();
+    return NULL;
+}
+
+/* Those who never cease to ask do not keep it from ending. */
+static void test_end_while_asked(void **state)
+{
+    pthread_t askers[4];
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&askers[i], NULL, ask_for_ever, attnd), 0);
+    sleep_s(0.5);
+    (void)kill(attnd->pid, SIGTERM);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_join(askers[i], NULL), 0);
+    assert_int_equal(attnd_wait(attnd), 0);
 }
 
 /* A body that is on its way belongs to a request that was admitted. */
 static void test_drain_waits_for_a_body(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     char *text = raw_post("/attention", "", SMALL_JSON);
     int fd = raw_connect(attnd);
     assert_true(raw_try_send(fd, text, strlen(text) - 10));
@@ -222,7 +289,7 @@ static void test_second_signal(void **state)
     static const int signals[] = {SIGTERM, SIGINT};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        struct attnd *attnd = attnd_start("--request-timeout", "600", NULL);
+        struct attnd *attnd = attnd_start("--request-timeout", "600");
         char *text = raw_post("/attention", "", ENDLESS_JSON);
         int fd = raw_connect(attnd);
         raw_send(fd, text);
@@ -243,7 +310,7 @@ static void test_end_with_idle_connections(void **state)
 {
     int fds[8];
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     for (size_t i = 0; i < 8; i++)
         fds[i] = raw_connect(attnd);
     raw_send(fds[0], "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n");
@@ -259,10 +326,12 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_environment),
     HTTP_TEST(test_addresses),
     HTTP_TEST(test_ipv6),
+    HTTP_TEST(test_health_check),
     HTTP_TEST(test_address_in_use),
     HTTP_TEST(test_drain_on_sigterm),
     HTTP_TEST(test_drain_on_sigint),
     HTTP_TEST(test_end_right_after_the_start),
+    HTTP_TEST(test_end_while_asked),
     HTTP_TEST(test_drain_waits_for_a_body),
     HTTP_TEST(test_second_signal),
     HTTP_TEST(test_end_with_idle_connections),
