@@ -155,8 +155,9 @@ void options_log(const struct options *options, const struct machine *machine, s
     log_event(log, "threads %zu, queue %zu, memory %zu, max-request-memory %zu, max-body %zu, max-connections %zu",
               options->threads, options->queue_jobs_max, options->memory_bytes_max, options->request_memory_bytes_max,
               options->body_bytes_max, options->connections_max);
-    log_event(log, "web root %s", options->web_root != NULL ? options->web_root : "none");
-    log_event(log, "request-timeout %zu s, idle-timeout %zu s, keys %s, TLS %s, CORS %s", options->request_timeout_s,
-              options->idle_timeout_s, options->api_key_file != NULL ? "asked for" : "not asked for",
-              options->tls_cert_file != NULL ? "on" : "off", options->cors_origin != NULL ? options->cors_origin : "off");
+    log_event(log, "request-timeout %zu s, idle-timeout %zu s, keys %s, TLS %s, CORS %s, web root %s",
+              options->request_timeout_s, options->idle_timeout_s,
+              options->api_key_file != NULL ? "asked for" : "not asked for", options->tls_cert_file != NULL ? "on" : "off",
+              options->cors_origin != NULL ? options->cors_origin : "off",
+              options->web_root != NULL ? options->web_root : "none");
 }

@@ -174,7 +174,7 @@ export class HeatMap {
             const sign = event.key === "ArrowUp" || event.key === "ArrowLeft" ? 1 : -1;
             this.zoom.translateBy(selection, axis ? 0 : sign * step, axis ? sign * step : 0);
         } else if (moves[event.key]) {
-            const [a, b] = this.cell ? moves[event.key] : [0, 0];
+            const [a, b] = this.cell || !event.key.startsWith("Arrow") ? moves[event.key] : [0, 0];
             this.choose(Math.max(0, Math.min(rows - 1, a)), Math.max(0, Math.min(cols - 1, b)));
             this.reveal();
         } else if (event.key === "+" || event.key === "=") this.zoomBy(1.5);
