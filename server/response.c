@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -83,14 +84,17 @@ static void fill_head(struct response_head *head, const struct http_request *req
 /* The reply's memory goes out as it lies, part by part. */
 static struct MHD_Response *response_of(const struct api_reply *reply)
 {
-    struct MHD_IoVec parts[1 + API_PARTS_MAX];
-    assert(reply->part_count <= API_PARTS_MAX);
     if (reply->part_count == 0) /* the body is only read: the type says otherwise for the library's other memory modes */
         return MHD_create_response_from_buffer(reply->body_bytes, (void *)reply->body, MHD_RESPMEM_PERSISTENT);
+    struct MHD_IoVec *parts = calloc(1 + reply->part_count, sizeof *parts);
+    if (parts == NULL)
+        return NULL;
     parts[0] = (struct MHD_IoVec){reply->body, reply->body_bytes};
     for (size_t i = 0; i < reply->part_count; i++)
         parts[1 + i] = (struct MHD_IoVec){reply->parts[i].data, reply->parts[i].bytes};
-    return MHD_create_response_from_iovec(parts, (unsigned)(1 + reply->part_count), NULL, NULL);
+    struct MHD_Response *response = MHD_create_response_from_iovec(parts, (unsigned)(1 + reply->part_count), NULL, NULL);
+    free(parts); /* the library has made a list of its own */
+    return response;
 }
 
 size_t response_body_bytes(const struct api_reply *reply)
