@@ -98,8 +98,8 @@ static void scratch_sizes(const struct attention_plan *plan, size_t sizes[SCRATC
 {
     size_t real = dtype_bytes(plan->work);
     size_t rows = size_min(plan->Tq, QUERY_TILE);
-    size_t chunks = plan->D / KEY_TILE + (plan->D % KEY_TILE != 0);
-    size_t query_rows = chunks == 0 ? 0 : size_add(size_multiply(chunks - 1, QUERY_TILE), rows);
+    size_t chunks = size_max(plan->D / KEY_TILE + (plan->D % KEY_TILE != 0), 1);
+    size_t query_rows = size_add(size_multiply(chunks - 1, QUERY_TILE), rows);
     size_t sums_columns = size_multiply(plan->value_panel_count, plan->value_panel);
     bool row_scratch = plan->weights_wanted && !plan->weights_in_place;
     if (plan->direct)
@@ -213,13 +213,12 @@ void attention_deliver(const struct attention_plan *plan, const struct attention
     enum dtype dtype = plan->problem->query.dtype;
     const struct tensor *out = &plan->results->weights;
     const struct tensor *mean = &plan->results->mean_weights;
-    if (mean->data == NULL && (out->data == NULL || plan->weights_in_place))
+    if (plan->Tk == 0 || (mean->data == NULL && (out->data == NULL || plan->weights_in_place)))
         return;
     for (size_t r = 0; r < block->rows; r++) {
         size_t h = block->head + r / block->queries, i = block->first_query + r % block->queries;
-        const char *row = (const char *)weight_rows + r * plan->Tk * dtype_bytes(plan->work);
-        if (plan->weights_in_place)
-            row = tensor_row(out, block->b, h, i);
+        const char *row = plan->weights_in_place ? tensor_row(out, block->b, h, i)
+                                                 : (const char *)weight_rows + r * plan->Tk * dtype_bytes(plan->work);
         for (size_t j = 0; out->data != NULL && !plan->weights_in_place && j < plan->Tk; j++)
             set_real(tensor_row(out, block->b, h, i), dtype, (ptrdiff_t)j * out->stride[3],
                      get_real(row, plan->work, (ptrdiff_t)j));
@@ -250,7 +249,7 @@ static attention_block_function *block_function(const struct attention_plan *pla
     return plan->problem->query.dtype == DTYPE_F64 ? attention_block_f64 : attention_block_wide;
 }
 
-static bool task_stopped(struct attention_plan *plan)
+bool attention_should_stop(struct attention_plan *plan)
 {
     if (executor_stopped(plan->executor))
         atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
@@ -269,7 +268,7 @@ static void task_pack(void *argument, size_t task, size_t worker)
     (void)worker;
     attention_visible(plan, b, 0, &begin, &unused);
     attention_visible(plan, b, plan->Tq - 1, &unused, &end);
-    if (task_stopped(plan) || (!all && (first >= end || first + KEY_TILE <= begin)))
+    if (attention_should_stop(plan) || (!all && (first >= end || first + KEY_TILE <= begin)))
         return;
     pack_function(plan)(plan, b, head % plan->Hkv, first);
 }
@@ -303,7 +302,7 @@ static void task_run(void *argument, size_t task, size_t worker)
     size_t head = task / plan->block_count % plan->head_tasks;
     size_t b = task / plan->block_count / plan->head_tasks;
     size_t heads = plan->H / plan->head_tasks;
-    (void)task_stopped(plan);
+    (void)attention_should_stop(plan);
     if (plan->results->mean_weights.data != NULL)
         mean_start(&plan->results->mean_weights, b, block * QUERY_TILE, size_min((block + 1) * QUERY_TILE, plan->Tq));
     for (size_t h = head * heads; h < (head + 1) * heads; h++) {

@@ -81,6 +81,9 @@ void attention_deliver(const struct attention_plan *plan, const struct attention
 bool attention_direct(struct attention_plan *plan, struct arena *arena, struct error *err) __attribute__((warn_unused_result));
 size_t attention_direct_cost(const struct attention_plan *plan);
 
+/* True once the executor does not want the work any more. */
+bool attention_should_stop(struct attention_plan *plan);
+
 /* attention_bans.c: what a query may see. */
 
 /* The keys [*ret_begin, *ret_end) that causal, window and key_lengths leave to query i of item b. */

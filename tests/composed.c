@@ -21,22 +21,28 @@ enum manner {
     MANNER_MIDDLE, /* to 24 tokens, 6 heads */
     MANNER_LARGE,  /* to 70 tokens, 4 heads; half of them too large to be computed in double throughout */
     MANNER_EDGES,  /* around the queries and the keys of a tile */
+    MANNER_DECODE, /* few queries, keys up to and past the 2048 that one worker takes; heads of 16 and 32 */
     MANNER_EMPTY,  /* small, and some dimensions are 0 */
 };
 
 static enum manner draw_manner(struct draw *d)
 {
+    static const struct {
+        size_t percent;
+        enum manner manner;
+    } shares[] = {{55, MANNER_SMALL}, {28, MANNER_MIDDLE}, {10, MANNER_LARGE}, {1, MANNER_EDGES}, {2, MANNER_DECODE}};
     size_t percent = draw_size(d, 0, 99);
-    return percent < 55   ? MANNER_SMALL
-           : percent < 83 ? MANNER_MIDDLE
-           : percent < 93 ? MANNER_LARGE
-           : percent < 94 ? MANNER_EDGES
-                          : MANNER_EMPTY;
+    for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
+        if (percent < shares[k].percent)
+            return shares[k].manner;
+        percent -= shares[k].percent;
+    }
+    return MANNER_EMPTY;
 }
 
 static void draw_structure(struct composed *c, enum manner manner, struct draw *d)
 {
-    static const size_t heads_max[] = {12, 6, 4, 2, 6};
+    static const size_t heads_max[] = {12, 6, 4, 2, 6, 6};
     c->from_tokens = draw_chance(d, 0.4);
     c->rank4 = !c->from_tokens && draw_chance(d, 0.45);
     c->has_batch = c->rank4 || draw_chance(d, 0.6);
@@ -44,7 +50,7 @@ static void draw_structure(struct composed *c, enum manner manner, struct draw *
     c->has_layout = c->rank4 && draw_chance(d, 0.6);
     c->heads_first = c->rank4 && !(c->has_layout && draw_chance(d, 0.6));
     c->wide = draw_chance(d, 0.25);
-    c->B = c->has_batch ? draw_size(d, 1, manner == MANNER_EDGES ? 1 : 3) : 1;
+    c->B = c->has_batch ? draw_size(d, 1, manner == MANNER_EDGES || manner == MANNER_DECODE ? 1 : 3) : 1;
     c->Hkv = c->has_heads ? draw_size(d, 1, heads_max[manner]) : 1;
     c->H = c->has_heads ? c->Hkv * draw_size(d, 1, heads_max[manner] / c->Hkv) : 1;
     c->has_num_heads = c->has_heads && (!c->rank4 || draw_chance(d, 0.2));
@@ -57,9 +63,9 @@ static size_t draw_edge(struct draw *d, size_t edge)
     return draw_chance(d, 0.3) ? draw_size(d, 1, 4) : draw_size(d, edge - 2, edge + 3);
 }
 
-static void draw_lengths(struct composed *c, enum manner manner, struct draw *d)
+static void draw_token_counts(struct composed *c, enum manner manner, struct draw *d)
 {
-    static const size_t tokens_max[] = {8, 24, 70, 0, 6};
+    static const size_t tokens_max[] = {8, 24, 70, 0, 4, 6};
     size_t max = tokens_max[manner];
     bool edges = manner == MANNER_EDGES;
     bool past = !c->from_tokens && draw_chance(d, 0.3);
@@ -67,17 +73,40 @@ static void draw_lengths(struct composed *c, enum manner manner, struct draw *d)
     size_t Tk = edges ? draw_edge(d, draw_chance(d, 0.3) ? QUERY_TILE : KEY_TILE) : draw_size(d, 1, max);
     if (draw_chance(d, 0.3))
         Tk = c->Tq;
+    if (manner == MANNER_DECODE && draw_chance(d, 0.15)) {
+        c->Tq = 4;
+        Tk = DIRECT_SPLIT_KEYS + draw_size(d, 0, 20);
+    } else if (manner == MANNER_DECODE) {
+        Tk = draw_size(d, 1, 600);
+    }
     c->Tpast = past ? draw_size(d, 0, Tk) : 0;
     c->Tnew = Tk - c->Tpast;
     c->tensors[COMPOSED_PAST_KEY].given = c->tensors[COMPOSED_PAST_VALUE].given = past;
+}
+
+static void draw_widths(struct composed *c, enum manner manner, struct draw *d)
+{
+    size_t pairs = c->Tq * (c->Tpast + c->Tnew);
     c->D = draw_size(d, 1, draw_chance(d, 0.1) ? 65 : manner == MANNER_EDGES ? 8 : 16);
     c->Dv = draw_chance(d, 0.5) ? c->D : draw_size(d, 1, 20);
+    if (manner == MANNER_DECODE) {
+        bool many = c->Tpast + c->Tnew >= DIRECT_SPLIT_KEYS;
+        c->D = many || draw_chance(d, 0.5) ? 32 : 16;
+        c->Dv = many || draw_chance(d, 0.5) ? 32 : 16;
+    }
+    if (manner == MANNER_LARGE && pairs >= 2000 && draw_chance(d, 0.6)) /* past the size that core computes in double */
+        c->Dv = size_max(c->Dv, WIDE_PRODUCTS_MAX / pairs + 1);
     c->C = draw_size(d, 1, 24);
     c->context_C = draw_size(d, 1, 24);
     c->output_size = draw_size(d, 1, 16);
+}
+
+/* Makes some dimensions 0. */
+static void draw_empty(struct composed *c, struct draw *d)
+{
     size_t *const dimensions[] = {&c->Tq, &c->Tpast,     &c->Tnew,        &c->D, &c->Dv,
                                   &c->C,  &c->context_C, &c->output_size, &c->B, &c->H};
-    for (size_t k = 0; manner == MANNER_EMPTY && k < sizeof dimensions / sizeof *dimensions; k++) {
+    for (size_t k = 0; k < sizeof dimensions / sizeof *dimensions; k++) {
         bool may = dimensions[k] == &c->B ? c->has_batch : dimensions[k] != &c->H || c->rank4;
         if (may && draw_chance(d, 0.15))
             *dimensions[k] = 0;
@@ -86,9 +115,6 @@ static void draw_lengths(struct composed *c, enum manner manner, struct draw *d)
         c->Hkv = 0;
         c->has_num_heads = c->has_num_kv_heads = false; /* a count of heads is at least 1 */
     }
-    size_t pairs = c->Tq * Tk;
-    if (manner == MANNER_LARGE && pairs >= 2000 && draw_chance(d, 0.6)) /* past the size that core computes in double */
-        c->Dv = size_max(c->Dv, WIDE_PRODUCTS_MAX / pairs + 1);
 }
 
 static void set_shape(struct composed_tensor *t, size_t rank, const size_t *shape)
@@ -246,7 +272,10 @@ void composed_init(struct composed *c, uint64_t seed)
     *c = (struct composed){.seed = seed, .decimals = -1};
     enum manner manner = draw_manner(&draw);
     draw_structure(c, manner, &draw);
-    draw_lengths(c, manner, &draw);
+    draw_token_counts(c, manner, &draw);
+    draw_widths(c, manner, &draw);
+    if (manner == MANNER_EMPTY)
+        draw_empty(c, &draw);
     c->has_seed = draw_chance(&draw, 0.1);
     c->draw_seed = draw_chance(&draw, 0.3) ? draw_u64(&draw) >> 1 : draw_size(&draw, 0, 2000);
     if (c->from_tokens)

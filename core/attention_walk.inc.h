@@ -1,0 +1,86 @@
+/* attention_walk.inc.h: the state of a block on its way through its keys, and where its rows are. Included once a precision by
+ * attention_block.inc.h. */
+
+/* A block on its way through the tiles. */
+struct NAME(walk) {
+    struct attention_plan *plan;
+    const struct attention_block *block;
+    REAL *queries; /* packed: struct attention_scratch */
+    REAL *scores;
+    REAL *sums; /* NULL: output not wanted */
+    size_t sums_stride;
+    REAL *weights; /* all Tk columns; NULL: not wanted */
+    REAL *tile_max;
+    REAL *clean_values;                        /* [KEY_TILE, Dv], where values are read as they lie */
+    size_t begin[QUERY_TILE], end[QUERY_TILE]; /* the keys each row may see by position */
+    REAL max[QUERY_TILE];                      /* running */
+    double sum[QUERY_TILE];                    /* running denominator, against max */
+    bool seen[QUERY_TILE];                     /* some key was not banned */
+    bool odd[QUERY_TILE];                      /* a score is not finite: attention_row computes it */
+    bool odd_output[QUERY_TILE];               /* a value or their sum is not finite: attention_row_output computes it */
+    bool summed[QUERY_TILE];                   /* sums holds something */
+};
+
+/* The keys [first, first + count) for the rows [row, row + rows) of a block. Its scores lie in walk->scores, row by row. */
+struct NAME(tile) {
+    size_t first, count;
+    size_t row, rows;
+};
+
+static REAL *NAME(score_row)(const struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t r)
+{
+    return walk->scores + (r - tile->row) * KERNEL_ROW_STRIDE;
+}
+
+/* The head and the query of row r. */
+static size_t NAME(row_head)(const struct NAME(walk) *walk, size_t r)
+{
+    return walk->block->head + r / walk->block->queries;
+}
+
+static size_t NAME(row_query)(const struct NAME(walk) *walk, size_t r)
+{
+    return walk->block->first_query + r % walk->block->queries;
+}
+
+/* The row of a (B,H,Tq,..) result that row r of the block writes. */
+static ELEMENT *NAME(result_row)(const struct NAME(walk) *walk, const struct tensor *t, size_t r)
+{
+    return tensor_row(t, walk->block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r));
+}
+
+/* Row r of the block's weights: all Tk columns. */
+static REAL *NAME(weights_row)(const struct NAME(walk) *walk, size_t r)
+{
+    if (walk->plan->weights_in_place)
+        return (REAL *)NAME(result_row)(walk, &walk->plan->results->weights, r);
+    return walk->weights + r * walk->plan->Tk;
+}
+
+/* Copies a tile's scores, as they are now, to a (B,H,Tq,Tk) result. */
+static void NAME(emit)(const struct NAME(walk) *walk, const struct NAME(tile) *tile, const struct tensor *t)
+{
+    for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
+        const REAL *from = NAME(score_row)(walk, tile, r);
+        ELEMENT *to = NAME(result_row)(walk, t, r);
+        for (size_t j = 0; j < tile->count; j++)
+            to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)from[j];
+    }
+}
+
+/* The same for a stage before the bans; what overflowed on the way is computed again in double. */
+static void NAME(emit_exact)(const struct NAME(walk) *walk, const struct NAME(tile) *tile, const struct tensor *t, bool capped)
+{
+    const struct attention_plan *plan = walk->plan;
+    const struct attention_block *block = walk->block;
+    NAME(emit)(walk, tile, t);
+    for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
+        if (plan->kernels->KERNEL(finite_row)(NAME(score_row)(walk, tile, r), tile->count))
+            continue;
+        ELEMENT *to = NAME(result_row)(walk, t, r);
+        for (size_t j = 0; j < tile->count; j++) {
+            double score = attention_score(plan, block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r), tile->first + j);
+            to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)(capped ? attention_capped(plan, score) : score);
+        }
+    }
+}

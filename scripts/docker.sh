@@ -1,0 +1,59 @@
+# docker.sh: what the scripts around the container share. Sourced.
+# shellcheck shell=bash
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+export ATTND_IMAGE=${ATTND_IMAGE:-attnd}
+export ATTND_TESTS_IMAGE=${ATTND_TESTS_IMAGE:-attnd-tests}
+
+# Further flags of `docker build`, for machines whose builds need them, as --network host.
+read -r -a build_flags <<<"${DOCKER_BUILD_FLAGS:-}"
+
+need_engine()
+{
+    if ! command -v docker >/dev/null; then
+        echo "docker: there is no docker command; an engine, Docker 20.10 or later, is needed for this" >&2
+        exit 1
+    fi
+    if ! docker info >/dev/null 2>&1; then
+        echo "docker: no engine answers at ${DOCKER_HOST:-the default socket}: it is not running, or not yours to use" >&2
+        exit 1
+    fi
+}
+
+# Compose, as the plugin (v2) or as the program of its own (1.29).
+compose()
+{
+    if docker compose version >/dev/null 2>&1; then
+        docker compose "$@"
+    elif command -v docker-compose >/dev/null; then
+        docker-compose "$@"
+    else
+        echo "docker: there is neither docker compose nor docker-compose" >&2
+        return 1
+    fi
+}
+
+# build_image IMAGE DOCKERFILE FLAG...: says how long it took; its output is shown where it failed.
+build_image()
+{
+    local image=$1 file=$2 log=build/logs/docker/build-$1.log started_s=$SECONDS
+    shift 2
+    log=${log//[:@]/-}
+    mkdir -p build/logs/docker
+    if ! docker build "${build_flags[@]}" "$@" -t "$image" -f "$file" . >"$log" 2>&1; then
+        tail -n 60 "$log"
+        echo "docker: $file could not be built; all of the output is in $log" >&2
+        return 1
+    fi
+    echo "image $image: $(image_megabytes "$image") MB, built in $((SECONDS - started_s)) s"
+}
+
+image_megabytes() { docker image inspect --format '{{.Size}}' "$1" | awk '{ printf "%.1f", $1 / 1e6 }'; }
+
+build_attnd()
+{
+    local revision
+    revision=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
+    build_image "$1" docker/Dockerfile --build-arg VERSION="$(<VERSION)" --build-arg REVISION="$revision"
+}
