@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <sys/random.h>
 
+#include "api/media.h"
 #include "server/clock.h"
 #include "server/daemon.h"
 #include "server/response.h"
@@ -126,16 +127,23 @@ static bool set_too_long(const struct http_request *request, struct error *err)
     return error_set_limit(err, "max-body", limit, "the body has more than the %zu bytes that are read at most", limit);
 }
 
-/* Whether a request that is to compute may send its body. */
-static bool admit(const struct http_request *request, struct error *err)
+static bool read_encoding(const char *encoding, bool *ret_gzip)
+{
+    *ret_gzip = encoding != NULL && (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "x-gzip") == 0);
+    return encoding == NULL || *ret_gzip || strcasecmp(encoding, "identity") == 0;
+}
+
+/* Whether a request that is to compute may send its body; whether that is to be inflated. */
+static bool admit(const struct http_request *request, bool *ret_inflate, struct error *err)
 {
     const struct head *head = &request->head;
     if (!check_key(request, err))
         return false;
     if (daemon_is_draining(request->daemon))
         return error_set(err, ERROR_BUSY, "the daemon is shutting down");
-    if (head->content_encoding != NULL && strcasecmp(head->content_encoding, "identity") != 0)
-        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "a body with a content encoding is not read here");
+    if (!read_encoding(head->content_encoding, ret_inflate))
+        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content encoding %.40s is not read here; send gzip, or none",
+                         head->content_encoding);
     if (head->length_known && head->body_bytes > request->daemon->options->body_bytes_max)
         return set_too_long(request, err);
     return true;
@@ -169,7 +177,7 @@ static enum MHD_Result read_head(struct http_request *request, const char *metho
         request->route->answer(request->daemon, &request->call);
         return answer_early(request);
     }
-    if (!admit(request, &err)) {
+    if (!admit(request, &request->inflate, &err)) {
         api_problem(&err, NULL, &request->call);
         return err.code == ERROR_TOO_LARGE ? answer_now(request) : answer_early(request);
     }
@@ -249,6 +257,65 @@ static void resume(struct http_request *request)
     MHD_resume_connection(request->mhd);
 }
 
+/* The body as the client had it before it compressed it. */
+static bool inflate_body(struct http_request *request, struct error *err)
+{
+    struct body inflated;
+    if (!request->inflate)
+        return true;
+    body_init(&inflated, &request->daemon->budget, request->daemon->options->body_bytes_max);
+    bool done = gzip_inflate(request->body.data, request->body.bytes, &request->job, &inflated, err);
+    body_done(&request->body);
+    request->body = inflated;
+    return done;
+}
+
+/* Compresses the reply where the client takes that, and memory for it is free now. */
+static void deflate_reply(struct http_request *request, const struct executor *executor)
+{
+    struct api_reply *reply = &request->call.reply;
+    struct daemon *daemon = request->daemon;
+    enum options_gzip wanted = daemon->options->gzip;
+    bool json = strcmp(reply->content_type, "application/json") == 0;
+    request->may_vary = wanted == OPTIONS_GZIP_ALL || (wanted == OPTIONS_GZIP_JSON && json);
+    if (!request->may_vary || response_body_bytes(reply) < GZIP_REPLY_BYTES_MIN ||
+        !media_accepts(request->head.accept_encoding, "gzip", "identity"))
+        return;
+    if (budget_grant_now(&daemon->budget, &request->grant, gzip_cost(reply, executor)))
+        request->deflated = gzip_deflate(reply, executor, &request->gzip);
+}
+
+static void compute(struct http_request *request)
+{
+    struct error err = {0};
+    struct api_call *call = &request->call;
+    struct pool_job use = {.pool = &request->daemon->pool, .job = &request->job};
+    const struct executor executor = pool_executor(&use);
+    const struct api_limits limits = {
+        .request_memory_bytes_max = request->daemon->options->request_memory_bytes_max,
+        .reserve = reserve,
+        .reserve_context = request,
+    };
+    if (!inflate_body(request, &err)) {
+        api_problem(&err, NULL, call);
+        return;
+    }
+    int64_t inflated_ns = clock_ns();
+    const struct api_request sent = {
+        .content_type = request->head.content_type,
+        .accept = request->head.accept,
+        .json_length = request->head.json_length,
+        .body = request->body.data,
+        .body_bytes = request->body.bytes,
+    };
+    request->route->compute(&sent, &limits, &executor, call);
+    int64_t computed_ns = clock_ns();
+    deflate_reply(request, &executor);
+    call->timings.parse_ms += (double)(inflated_ns - request->begun_ns) / 1e6;
+    call->timings.encode_ms += (double)(clock_ns() - computed_ns) / 1e6;
+    request->computed = true;
+}
+
 /* On a worker, or on the monitor where the job was stopped in the queue. */
 static void request_run(struct job *job)
 {
@@ -260,22 +327,7 @@ static void request_run(struct job *job)
                         request->daemon->options->request_timeout_s);
         api_problem(&err, NULL, &request->call);
     } else {
-        struct pool_job use = {.pool = &request->daemon->pool, .job = job};
-        const struct executor executor = pool_executor(&use);
-        const struct api_limits limits = {
-            .request_memory_bytes_max = request->daemon->options->request_memory_bytes_max,
-            .reserve = reserve,
-            .reserve_context = request,
-        };
-        const struct api_request sent = {
-            .content_type = request->head.content_type,
-            .accept = request->head.accept,
-            .json_length = request->head.json_length,
-            .body = request->body.data,
-            .body_bytes = request->body.bytes,
-        };
-        request->route->compute(&sent, &limits, &executor, &request->call);
-        request->computed = true;
+        compute(request);
     }
     resume(request);
 }
@@ -386,6 +438,7 @@ static void request_free(struct monitor_garbage *garbage)
     struct daemon *daemon = request->daemon;
     body_done(&request->body);
     api_call_done(&request->call);
+    gzip_done(&request->gzip);
     budget_return_grant(&daemon->budget, &request->grant);
     free(request);
     (void)atomic_fetch_sub(&daemon->request_count, 1);

@@ -51,7 +51,7 @@ static void add_cors(struct response_head *head, const struct http_request *requ
     if (request->call.reply.status == MHD_HTTP_NO_CONTENT && request->head.preflight_method != NULL) {
         add(head, "Access-Control-Allow-Methods", request->call.reply.allow);
         add(head, "Access-Control-Allow-Headers",
-            "Accept, Authorization, Content-Type, X-API-Key, X-Request-Id, Inference-Header-Content-Length");
+            "Accept, Authorization, Content-Encoding, Content-Type, X-API-Key, X-Request-Id, Inference-Header-Content-Length");
         add(head, "Access-Control-Max-Age", "600");
     }
 }
@@ -66,6 +66,12 @@ static void fill_head(struct response_head *head, const struct http_request *req
         add(head, "Content-Type", reply->content_type);
     if (reply->allow != NULL)
         add(head, "Allow", reply->allow);
+    if (request->deflated)
+        add(head, "Content-Encoding", "gzip");
+    if (request->may_vary)
+        add(head, "Vary", "Accept-Encoding");
+    if (reply->status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && request->head.content_encoding != NULL)
+        add(head, "Accept-Encoding", "gzip");
     if (reply->status == MHD_HTTP_UNAUTHORIZED)
         add(head, "WWW-Authenticate", "Bearer realm=\"attnd\"");
     if (reply->retry_after_s > 0) {
