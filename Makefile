@@ -15,6 +15,7 @@ SECONDS ?= 30#     for each fuzzer of `make fuzz`
 LISTEN ?= 127.0.0.1:8080# for `make run`
 ONLY ?=#           the stages of `make test`; all, if empty
 BENCH ?= *#        the programs of `make bench`
+FAULTS ?=#         the faults of `make faults`; all, if empty
 
 VERSION := $(file < VERSION)
 Q := $(if $(V),,@)
@@ -106,7 +107,7 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind fuzz exhaustive bench lint layers format \
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench lint layers format \
 	deps test-deps lint-deps clean help
 
 attnd: $(B)/attnd ## builds attnd (the default)
@@ -177,6 +178,9 @@ test: test-deps ## runs every test (ONLY="unit http": some stages; SANITIZER=thr
 
 valgrind: test-deps ## runs the unit tests under valgrind
 	+@scripts/test valgrind
+
+faults: test-deps ## shows that the tests catch deliberate faults (FAULTS="name ...": some of tests/faults/list)
+	+@scripts/faults $(FAULTS)
 
 fuzz: test-deps ## fuzzes each fuzzer for SECONDS=30
 	+@$(MAKE) --no-print-directory SANITIZER=fuzz fuzzers

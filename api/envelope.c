@@ -35,7 +35,9 @@ static bool parse_error(const struct lift *lift, const json_error_t *json_error,
         return error_set(err, ERROR_INVALID, "line %zu, column %zu: %s: each name may stand once", line, column,
                          json_error->text);
     case json_error_numeric_overflow:
-        return error_set(err, ERROR_INVALID, "line %zu, column %zu: %s", line, column, json_error->text);
+        return error_set(err, ERROR_INVALID,
+                         "line %zu, column %zu: %s; integers go up to 9223372036854775807, reals to 1.8e308", line, column,
+                         json_error->text);
     case json_error_out_of_memory:
         return error_set(err, ERROR_NO_MEMORY, "no memory left to read the request");
     default:
@@ -51,6 +53,8 @@ size_t envelope_cost(void)
 bool envelope_parse(const struct lift *lift, struct arena *arena, json_t **ret, struct error *err)
 {
     json_error_t json_error;
+    if (lift->text_bytes == 0)
+        return error_set(err, ERROR_MALFORMED, "not JSON: line 1, column 1: the body is empty");
     if (!json_room_open(lift->envelope_bytes, arena, err))
         return false;
     *ret = json_loadb(lift->envelope, lift->envelope_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &json_error);
@@ -74,7 +78,9 @@ static const char *found_text(const struct lift *lift, const json_t *value, char
 {
     const struct lift_array *array = source_lifted(lift, value);
     char shape[SHAPE_TEXT_BYTES_MAX];
-    if (array != NULL) {
+    if (array != NULL && array->kind == LIFT_EMPTY) {
+        (void)snprintf(text, text_bytes, "an empty array");
+    } else if (array != NULL) {
         const char *content = array->kind == LIFT_BOOLS ? "booleans" : "numbers";
         (void)snprintf(text, text_bytes, "an array of %s of shape %s", content,
                        shape_text(array->rank, array->shape, shape, sizeof shape));

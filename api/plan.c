@@ -27,6 +27,12 @@ struct tensor plan_heads_view(const struct plan *plan, enum plan_memory memory, 
     return view;
 }
 
+bool plan_counts_positions(const struct plan *plan)
+{
+    const struct request *request = plan->request;
+    return request->window_left >= 0 || request->window_right >= 0 || request->alibi || plan->rope_dims > 0;
+}
+
 bool plan_joins(const struct plan *plan)
 {
     return plan->request->tensors[REQUEST_PAST_KEY].kind != SOURCE_ABSENT || plan->cache_memory != plan->memory;
@@ -80,7 +86,8 @@ static bool resolve_form(struct plan *plan, struct error *err)
         return error_set_at(err, ERROR_INVALID, "/context", "context goes with x; here key and value are given");
     if (!has_x && (request->has_projection || request->has_head_size))
         return error_set_at(err, ERROR_INVALID, request->has_projection ? "/projection" : "/head_size",
-                            "goes with x; here query, key and value are given as they are");
+                            "%s goes with x; here query, key and value are given as they are",
+                            request->has_projection ? "projection" : "head_size");
     for (size_t i = REQUEST_PAST_KEY; i <= REQUEST_PAST_VALUE; i++)
         if (has_x && tensors[i].kind != SOURCE_ABSENT)
             return error_set_at(err, ERROR_INVALID, tensors[i].pointer, "a cache goes with query, key and value, not with x");

@@ -42,6 +42,9 @@ bool plan_resolve(const struct request *request, struct plan *ret, struct error 
 /* True where the projection is a weight to be read or drawn. */
 bool plan_projects(const struct plan *plan, enum request_projection which);
 
+/* True where something other than causal looks at positions. */
+bool plan_counts_positions(const struct plan *plan);
+
 /* True where attention sees keys and values that lie in memory of their own: the past's and the new ones behind each other, or
  * the new ones in the order of the cache. */
 bool plan_joins(const struct plan *plan);

@@ -211,7 +211,8 @@ static bool weight_out(const struct plan *plan, enum request_projection which, s
 
 static bool check_out(const struct plan *plan, enum request_projection which, size_t heads, size_t width, struct error *err)
 {
-    static const char *const names[PROJECTIONS] = {"key", "query", "value", "output"};
+    static const char *const pointers[PROJECTIONS] = {"/projection/key", "/projection/query", "/projection/value",
+                                                      "/projection/output"};
     const struct source *weight = &plan->request->weights[which];
     const struct source *bias = &plan->request->biases[which];
     size_t out = size_multiply(heads, width);
@@ -226,8 +227,9 @@ static bool check_out(const struct plan *plan, enum request_projection which, si
     if (bias->kind != SOURCE_ABSENT && !refuse_bool(bias, err))
         return false;
     if (weight->kind == SOURCE_ABSENT && !plan->request->has_seed)
-        return error_set_at(err, ERROR_INVALID, "/projection",
-                            "projection.%s is not given, and there is no seed to draw it from", names[which]);
+        return error_set_at(err, ERROR_INVALID, pointers[which],
+                            "projection.%s is not given, and there is no seed to draw it from",
+                            pointers[which] + sizeof "/projection");
     return true;
 }
 
@@ -256,6 +258,12 @@ static bool tokens_identity(struct plan *plan, const struct source *x, const str
     struct axes q, k;
     if (!axes_of(x, plan->memory, plan->H, &q, err) || !axes_of(from, plan->memory, plan->Hkv, &k, err))
         return false;
+    if (q.width != k.width && x == from)
+        return error_set_at(
+            err, ERROR_INVALID, "/num_kv_heads",
+            "%zu query heads of size %zu and %zu key heads of size %zu: with projection \"identity\" and no context, "
+            "num_kv_heads must equal num_heads",
+            plan->H, q.width, plan->Hkv, k.width);
     if (q.width != k.width)
         return refuse_pair(x, from, "with projection \"identity\" the head sizes differ", err);
     plan->D = plan->Dv = q.width;

@@ -2,7 +2,7 @@
  *
  *   {"output": .., "weights": .., (what "return" named) .., "applied": {..}, "warnings": [..]} */
 #include <inttypes.h>
-#include <math.h>
+#include <stdio.h>
 
 #include "api/envelope.h"
 #include "api/face.h"
@@ -156,18 +156,43 @@ void reply_write_applied(struct text *text, const struct job *job)
     text_add(text, "}");
 }
 
+/* One warning more in the list. */
+static void add_warning(struct text *text, bool *ret_first, const char *warning)
+{
+    text_add(text, *ret_first ? "\"" : ",\"");
+    text_add(text, warning);
+    text_add(text, "\"");
+    *ret_first = false;
+}
+
 void reply_write_warnings(struct text *text, const struct job *job)
 {
+    const struct plan *plan = job->plan;
+    const struct request *request = plan->request;
     size_t banned = job->attention.banned_row_count;
+    char counted[TEXT_FORMAT_BYTES_MAX];
+    bool first = true;
     text_add(text, "[");
+    (void)snprintf(counted, sizeof counted, "%zu %s every key banned: weights and output there are 0", banned,
+                   banned == 1 ? "row has" : "rows have");
     if (banned > 0)
-        text_format(text, "\"%zu %s every key banned: weights and output there are 0\"", banned,
-                    banned == 1 ? "row has" : "rows have");
+        add_warning(text, &first, counted);
     if (job->mask_looks_boolean)
-        text_format(text,
-                    "%s\"the mask holds only the numbers 0 and 1, which were added to the scores; for a mask of booleans send "
-                    "true and false\"",
-                    banned > 0 ? "," : "");
+        add_warning(
+            text, &first,
+            "the mask holds only the numbers 0 and 1, which were added to the scores; for a mask of booleans send true and "
+            "false");
+    if (plan_counts_positions(plan) && !request->has_query_offset && plan->Tpast == 0 && !plan->causal && plan->Tq != plan->Tk)
+        add_warning(
+            text, &first,
+            "there are more or fewer queries than keys, and window, alibi or rope count from the first query at position 0; "
+            "libraries that align the last query with the last key need query_offset");
+    if (request->has_query_offset && !plan_counts_positions(plan) && !plan->causal)
+        add_warning(text, &first, "query_offset has no effect without causal, window, alibi or rope");
+    const struct source *mask = &request->tensors[REQUEST_MASK];
+    bool no_booleans = mask->kind == SOURCE_ABSENT || (!source_is_bool(mask) && shape_count(mask->rank, mask->shape) > 0);
+    if (request->has_mask_semantics && no_booleans)
+        add_warning(text, &first, "mask_semantics has no effect without a mask of booleans");
     text_add(text, "]");
 }
 

@@ -175,7 +175,7 @@ static bool decode_window(const struct decoder *d, const json_t *value)
         return false;
     if (count != 2)
         return error_set_at(d->err, ERROR_INVALID, d->pointer,
-                            "%zu integers, where [left, right] is expected: keys before and after the position that stay "
+                            "an array of %zu, where [left, right] is expected: keys before and after the position that stay "
                             "visible, -1 for no bound",
                             count);
     d->request->window_left = window[0];

@@ -38,7 +38,7 @@ static const struct option_rule option_table[] = {
      "memory for all requests together (what a cgroup's limit leaves beside the process, or 60 % of the machine)", OPTION_SIZE,
      FIELD(memory_bytes_max), 1 << 20, 65536 * GIB},
     {"max-connections", "N", "open connections (1024, or less where memory is short)", OPTION_NUMBER, FIELD(connections_max), 4,
-     1 << 20},
+     65536},
     {"idle-timeout", "S", "seconds without a byte before a connection is closed (30)", OPTION_NUMBER, FIELD(idle_timeout_s), 1,
      86400},
     {"request-timeout", "S", "seconds for sending a request, and again for answering it (60)", OPTION_NUMBER,

@@ -245,8 +245,8 @@ void evaluation_init(struct evaluation *e, const struct composed *c)
 
 void evaluation_done(struct evaluation *e)
 {
-    struct heads *const all[] = {&e->query, &e->key, &e->value, &e->all_keys, &e->all_values};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+    struct heads *const all[5] = {&e->query, &e->key, &e->value, &e->all_keys, &e->all_values};
+    for (size_t k = 0; k < 5; k++)
         heads_done(all[k]);
     free(e->slopes);
     free(e->mask);

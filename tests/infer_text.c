@@ -28,7 +28,7 @@ static void check_output(const struct ask *ask, const json_t *got, const struct 
     double *numbers = ask_numbers(ask, json_object_get(got, "data"), name, 1, &wanted->count);
     for (size_t k = 0; k < wanted->count; k++) {
         double want = wanted->numbers[k];
-        if (strcmp(datatype, "FP64") != 0) { /* written with the digits of a float32 */
+        if (strcmp(wanted->datatype, "FP64") != 0) { /* written with the digits of a float32 */
             numbers[k] = (double)(float)numbers[k];
             want = (double)(float)want;
         }

@@ -216,17 +216,58 @@ static size_t banned_rows(const struct checking *c)
     return 0;
 }
 
+static bool is_true(const struct checking *c, const char *name)
+{
+    json_t *value = answer_field(c->answer, name);
+    return value != NULL && !json_is_false(value);
+}
+
+/* Whether a window, ALiBi or rotations look at positions. */
+static bool counts_positions(const struct checking *c)
+{
+    json_t *window = answer_field(c->answer, "window"), *dims = json_object_get(answer_field(c->answer, "rope"), "dims");
+    bool bounded = json_integer_value(json_array_get(window, 0)) >= 0 || json_integer_value(json_array_get(window, 1)) >= 0;
+    bool turns = is_true(c, "rope") && (dims == NULL ? c->answer->D : (size_t)json_number_value(dims)) > 0;
+    return (window != NULL && bounded) || is_true(c, "alibi") || turns;
+}
+
+/* A mask without a number in it is of booleans as well as of anything. */
+static bool mask_is_boolean(const struct checking *c)
+{
+    json_t *value = answer_field(c->answer, "mask");
+    if (value == NULL)
+        return false;
+    if (json_is_object(value))
+        value = json_object_get(value, "data");
+    while (json_is_array(value))
+        value = json_array_get(value, 0);
+    return value == NULL || json_is_boolean(value);
+}
+
 static void check_warnings(const struct checking *c)
 {
     const json_t *warnings = json_object_get(c->reply, "warnings");
-    size_t banned = banned_rows(c), bits = c->answer->mask_is_bits;
+    bool offset = answer_field(c->answer, "query_offset") != NULL, causal = is_true(c, "causal");
     char rows[64];
-    (void)snprintf(rows, sizeof rows, "%zu row", banned);
-    if (!json_is_array(warnings) || json_array_size(warnings) != (banned > 0) + bits)
-        fail_msg("%s: %zu warnings; %zu rows are banned and the mask is%s of 0 and 1", c->name, json_array_size(warnings),
-                 banned, bits ? "" : " not");
-    if ((banned > 0 && !has_warning(warnings, rows)) || (bits && !has_warning(warnings, "0 and 1")))
-        fail_msg("%s: a warning does not say what it should", c->name);
+    (void)snprintf(rows, sizeof rows, "%zu row", banned_rows(c));
+    const struct {
+        bool due;
+        const char *words;
+    } all[] = {
+        {banned_rows(c) > 0, rows},
+        {c->answer->mask_is_bits, "0 and 1"},
+        {counts_positions(c) && !offset && !causal && c->answer->Tpast == 0 && c->answer->Tq != c->answer->Tk, "position 0"},
+        {offset && !causal && !counts_positions(c), "query_offset has no effect"},
+        {answer_field(c->answer, "mask_semantics") != NULL && !mask_is_boolean(c), "mask_semantics has no effect"},
+    };
+    size_t due = 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        due += all[i].due;
+        if (all[i].due && !has_warning(warnings, all[i].words))
+            fail_msg("%s: no warning says \"%s\"", c->name, all[i].words);
+    }
+    if (!json_is_array(warnings) || json_array_size(warnings) != due)
+        fail_msg("%s: %zu warnings, where %zu are due", c->name, json_array_size(warnings), due);
 }
 
 void request_check(const char *name, json_t *request, json_t *reply)

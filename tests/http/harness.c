@@ -145,29 +145,26 @@ const struct attnd *attnd_shared(void)
     return &shared;
 }
 
-struct attnd *attnd_start(const char *option, ...)
+struct attnd *attnd_start_with(const char *const *options)
 {
-    const char *options[OPTIONS_MAX + 1] = {NULL};
+    const char *all[OPTIONS_MAX + 1] = {NULL};
     size_t count = 0;
     bool listens = false;
-    va_list arguments;
     want_binary();
-    va_start(arguments, option);
-    for (const char *o = option; o != NULL; o = va_arg(arguments, const char *)) {
-        listens |= strcmp(o, "--listen") == 0;
-        options[count++] = o;
+    for (; options[count] != NULL; count++) {
         assert_true(count + 2 < OPTIONS_MAX);
+        listens |= strncmp(options[count], "--listen", 8) == 0;
+        all[count] = options[count];
     }
-    va_end(arguments);
     if (!listens) {
-        options[count++] = "--listen";
-        options[count++] = "127.0.0.1:0";
+        all[count++] = "--listen";
+        all[count++] = "127.0.0.1:0";
     }
     struct attnd *attnd = calloc(1, sizeof *attnd);
     assert_non_null(attnd);
     attnd->next = own_daemons;
     own_daemons = attnd;
-    launch(attnd, options);
+    launch(attnd, all);
     return attnd;
 }
 
@@ -219,8 +216,9 @@ char *attnd_log(const struct attnd *attnd)
         if (room - 1 - bytes > 0)
             continue;
         room *= 2;
-        text = realloc(text, room);
-        assert_non_null(text);
+        char *grown = realloc(text, room);
+        assert_non_null(grown);
+        text = grown;
     }
     if (fd >= 0)
         (void)close(fd);

@@ -1,4 +1,5 @@
 /* lifecycle_test.c: options, addresses, start and end. */
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,19 +116,57 @@ static void test_addresses(void **state)
     attnd_stop(attnd);
 }
 
+static bool has_ipv6(void)
+{
+    const struct sockaddr_in6 loopback = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool has = fd >= 0 && bind(fd, (const struct sockaddr *)&loopback, sizeof loopback) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return has;
+}
+
 static void test_ipv6(void **state)
 {
     (void)state;
-    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        print_message("this machine has no IPv6\n");
+    if (!has_ipv6()) {
+        print_message("there is no IPv6 here\n");
         return;
     }
-    (void)close(fd);
     struct attnd *attnd = attnd_start("--listen", "[::1]:0", NULL);
     assert_int_equal(strncmp(attnd->url, "http://[::1]:", 13), 0);
     assert_live(attnd);
     attnd_stop(attnd);
+}
+
+/* What a container's HEALTHCHECK runs. */
+static void check_health(const struct attnd *attnd, const char *path, int status, const char *text)
+{
+    char url[2 * ATTND_URL_BYTES_MAX], out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+    (void)snprintf(url, sizeof url, "%s%s", attnd->url, path);
+    const char *const options[] = {"--health-check", url, NULL};
+    assert_int_equal(attnd_run(options, out, err), status);
+    assert_string_equal(out, "");
+    assert_true(text != NULL ? strstr(err, text) != NULL : err[0] == '\0');
+}
+
+static void test_health_check(void **state)
+{
+    char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd asked = *attnd;
+    const char *const own[] = {"--listen", asked.url + strlen("http://"), "--health-check", "/health/ready", NULL};
+    const char *const wrong[] = {"--health-check", "health/ready", NULL};
+    check_health(&asked, "/health/ready", 0, NULL);
+    check_health(&asked, "/health/live?verbose#top", 0, NULL);
+    check_health(&asked, "/nowhere", 1, "answered 404");
+    check_health(&asked, "", 1, "answered 404");
+    assert_int_equal(attnd_run(own, out, err), 0);
+    assert_int_equal(attnd_run(wrong, out, err), 1);
+    attnd_stop(attnd);
+    check_health(&asked, "/health/ready", 1, "cannot connect");
+    assert_int_equal(attnd_run(own, out, err), 1);
 }
 
 static void test_address_in_use(void **state)
@@ -259,6 +298,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_environment),
     HTTP_TEST(test_addresses),
     HTTP_TEST(test_ipv6),
+    HTTP_TEST(test_health_check),
     HTTP_TEST(test_address_in_use),
     HTTP_TEST(test_drain_on_sigterm),
     HTTP_TEST(test_drain_on_sigint),

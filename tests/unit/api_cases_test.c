@@ -1,12 +1,11 @@
 /* Every case of tests/cases and of tests/conformance/cases.json through api_attention: tests/cases/README.md has their form.
  * A reply of 200 is also held against the naive evaluation of its request. */
-#include <glob.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/ask.h"
+#include "tests/case_file.h"
 #include "tests/check.h"
 #include "tests/grid.h"
 #include "tests/request_check.h"
@@ -15,14 +14,6 @@
 #define CASES_MAX 2000
 #define MEMORY_BYTES ((size_t)64 << 20) /* of a request, where a case says nothing else */
 #define EXPECTED_TOLERANCE 1e-6
-
-static struct CMUnitTest tests[CASES_MAX];
-static size_t test_count;
-
-static const char *text_of(json_t *test, const char *name)
-{
-    return json_string_value(json_object_get(test, name));
-}
 
 /* A misspelt member would silently check nothing. */
 static void check_members(json_t *test)
@@ -38,7 +29,7 @@ static void check_members(json_t *test)
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             is_known |= strcmp(known[i], name) == 0;
         if (!is_known)
-            fail_msg("%s: a case has no member %s", text_of(test, "name"), name);
+            fail_msg("%s: a case has no member %s", case_text(test, "name"), name);
     }
 }
 
@@ -90,7 +81,7 @@ static void check_warnings(const char *name, json_t *words, const struct ask *as
 static void check_problem(const char *name, json_t *test, const struct ask *ask)
 {
     json_t *words = json_object_get(test, "detail_mentions"), *limit = json_object_get(test, "limit");
-    const char *detail = ask_problem_text(ask, "detail"), *pointer = text_of(test, "pointer");
+    const char *detail = ask_problem_text(ask, "detail"), *pointer = case_text(test, "pointer");
     for (size_t i = 0; i < json_array_size(words); i++)
         if (strstr(detail, json_string_value(json_array_get(words, i))) == NULL)
             fail_msg("%s: the detail does not mention \"%s\": %s", name, json_string_value(json_array_get(words, i)), detail);
@@ -118,8 +109,8 @@ static bool note_spending(void *context, size_t bytes, struct error *err)
 static void runs_as_expected(void **state)
 {
     json_t *test = *state, *request = json_object_get(test, "request");
-    const char *name = text_of(test, "name"), *body = text_of(test, "body");
-    char *dumped = body == NULL ? json_dumps(request, JSON_ENCODE_ANY) : NULL;
+    const char *name = case_text(test, "name");
+    char *body = case_body(test);
     json_t *memory = json_object_get(test, "memory_bytes_max");
     struct ask ask;
     struct spending spending = {.ask = &ask};
@@ -129,9 +120,7 @@ static void runs_as_expected(void **state)
         .reserve_context = &spending,
     };
     check_members(test);
-    if (body == NULL)
-        body = dumped;
-    ask_attention_with(&ask, name, body, strlen(body), text_of(test, "content_type"), &limits, NULL);
+    ask_attention_with(&ask, name, body, strlen(body), case_text(test, "content_type"), &limits, NULL);
     json_int_t status = json_integer_value(json_object_get(test, "status"));
     if (ask.call.reply.status != status)
         fail_msg("%s: status %d, should be %d: %s", name, ask.call.reply.status, (int)status, ask_problem_text(&ask, "detail"));
@@ -146,41 +135,22 @@ static void runs_as_expected(void **state)
         check_warnings(name, json_object_get(test, "warnings_mention"), &ask);
     }
     ask_done(&ask);
-    free(dumped);
-}
-
-static void add_file(const char *path)
-{
-    json_error_t fault;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &fault);
-    json_t *cases = json_object_get(root, "cases");
-    if (!json_is_array(cases)) {
-        (void)fprintf(stderr, "%s: line %d: %s\n", path, fault.line, root == NULL ? fault.text : "no cases");
-        exit(1);
-    }
-    for (size_t i = 0; i < json_array_size(cases) && test_count < CASES_MAX; i++) {
-        json_t *test = json_array_get(cases, i);
-        tests[test_count++] = (struct CMUnitTest){text_of(test, "name"), runs_as_expected, NULL, NULL, json_incref(test)};
-    }
-    (void)printf("%s: %zu cases\n", path, json_array_size(cases));
-    json_decref(root);
+    free(body);
 }
 
 int main(void)
 {
-    glob_t files;
-    if (glob("tests/cases/*.json", 0, NULL, &files) != 0) {
-        (void)fprintf(stderr, "no tests/cases: the tests run from the repository's root\n");
-        return 1;
-    }
+    static struct CMUnitTest tests[CASES_MAX];
     api_init();
-    add_file("tests/conformance/cases.json");
-    for (size_t i = 0; i < files.gl_pathc; i++)
-        add_file(files.gl_pathv[i]);
-    globfree(&files);
-    (void)printf("%zu cases\n", test_count);
-    int failed = _cmocka_run_group_tests("api_cases", tests, test_count, NULL, NULL);
-    for (size_t i = 0; i < test_count; i++)
-        json_decref(tests[i].initial_state);
+    json_t *cases = cases_load();
+    size_t count = json_array_size(cases);
+    if (count > CASES_MAX)
+        return 1;
+    for (size_t i = 0; i < count; i++) {
+        json_t *test = json_array_get(cases, i);
+        tests[i] = (struct CMUnitTest){case_text(test, "name"), runs_as_expected, NULL, NULL, test};
+    }
+    int failed = _cmocka_run_group_tests("api_cases", tests, count, NULL, NULL);
+    json_decref(cases);
     return failed;
 }

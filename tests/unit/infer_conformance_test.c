@@ -89,7 +89,10 @@ static void check_file(const char *path)
     size_t at = 0;
     const char *name;
     json_t *want;
-    json_object_foreach(outputs, name, want) check_output(&ask, name, want, json_array_get(list, at++));
+    json_object_foreach(outputs, name, want)
+    {
+        check_output(&ask, name, want, json_array_get(list, at++));
+    }
     ask_done(&ask);
     free(text);
     json_decref(file);

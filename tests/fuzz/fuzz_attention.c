@@ -1,0 +1,106 @@
+/* Any bytes as the JSON of POST /attention, whole: read, computed, written. The reply must be JSON, whatever it says; and one
+ * that was computed is the same again under a limit of just what it cost, and on several workers. */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "core/size.h"
+
+#define CHECK(condition)                                                                                                       \
+    do {                                                                                                                       \
+        if (!(condition)) {                                                                                                    \
+            (void)fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                                      \
+            abort();                                                                                                           \
+        }                                                                                                                      \
+    } while (0)
+
+#define MEMORY_BYTES_MAX ((size_t)64 << 20)
+#define PARSED_BYTES_MAX ((size_t)256 << 10) /* jansson takes its time over longer replies */
+#define STOPS_AFTER 64                       /* questions whether the work is still wanted */
+
+int LLVMFuzzerInitialize(int *argument_count, char ***arguments);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerInitialize(int *argument_count, char ***arguments)
+{
+    (void)argument_count;
+    (void)arguments;
+    api_init();
+    return 0;
+}
+
+static bool count_down(void *context)
+{
+    size_t *left = context;
+    *left -= *left > 0;
+    return *left == 0;
+}
+
+/* Body and reply, the body in memory of just its size. */
+struct exchange {
+    char *body; /* owned */
+    struct api_call call;
+};
+
+static void exchange_init(struct exchange *e, const uint8_t *data, size_t size, size_t worker_count, size_t memory_bytes_max)
+{
+    size_t stops_left = STOPS_AFTER;
+    const struct executor executor = {.worker_count = worker_count, .stopped = count_down, .context = &stops_left};
+    const struct api_limits limits = {.request_memory_bytes_max = memory_bytes_max};
+    e->body = malloc(size_max(size, 1));
+    CHECK(e->body != NULL);
+    memcpy(e->body, data, size);
+    const struct api_request request = {.content_type = "application/json", .body = e->body, .body_bytes = size};
+    api_attention(&request, &limits, &executor, &e->call);
+}
+
+static void exchange_done(struct exchange *e)
+{
+    api_call_done(&e->call);
+    free(e->body);
+}
+
+static void check_reply(const struct api_call *call)
+{
+    const struct api_reply *reply = &call->reply;
+    CHECK(reply->status == 200 || reply->status == 400 || reply->status == 413 || reply->status == 422 || reply->status == 503);
+    CHECK((reply->status == 200) == (reply->error == ERROR_NONE));
+    CHECK(reply->status != 503 || reply->error == ERROR_DEADLINE);
+    CHECK(call->arena.used_bytes <= call->arena.cap_bytes && call->reserved_bytes <= MEMORY_BYTES_MAX);
+    CHECK(reply->body_bytes > 2 && reply->body[0] == '{' && reply->body[reply->body_bytes - 2] == '}');
+    if (reply->body_bytes > PARSED_BYTES_MAX)
+        return;
+    json_t *json = json_loadb(reply->body, reply->body_bytes, JSON_REJECT_DUPLICATES, NULL);
+    CHECK(json_is_object(json));
+    const char *const names[] = {reply->status == 200 ? "applied" : "detail", reply->status == 200 ? "warnings" : "title"};
+    CHECK(json_object_get(json, names[0]) != NULL && json_object_get(json, names[1]) != NULL);
+    json_decref(json);
+}
+
+static void check_same(const struct api_call *a, const struct api_call *b)
+{
+    CHECK(b->reply.error == ERROR_DEADLINE ||
+          (a->reply.body_bytes == b->reply.body_bytes && memcmp(a->reply.body, b->reply.body, a->reply.body_bytes) == 0));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct exchange first, again, wide;
+    exchange_init(&first, data, size, 1, MEMORY_BYTES_MAX);
+    check_reply(&first.call);
+    if (first.call.reply.status == 200) {
+        exchange_init(&again, data, size, 1, first.call.reserved_bytes);
+        check_same(&first.call, &again.call);
+        exchange_done(&again);
+        exchange_init(&wide, data, size, 3, 2 * MEMORY_BYTES_MAX);
+        if (wide.call.reply.status != 413) /* scratch for three may be too much */
+            check_same(&first.call, &wide.call);
+        exchange_done(&wide);
+    }
+    exchange_done(&first);
+    return 0;
+}

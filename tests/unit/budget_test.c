@@ -1,0 +1,241 @@
+/* budget_test.c: memory for all requests: who gets it, who waits, who is refused. */
+#include "server/budget.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/check.h"
+
+static struct job job_until(int64_t deadline_ms)
+{
+    struct job job;
+    memset(&job, 0, sizeof job);
+    job.deadline_ms = deadline_ms;
+    return job;
+}
+
+static void rest_ms(long ms)
+{
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    (void)nanosleep(&time, NULL);
+}
+
+/* A request that asks for memory on a thread of its own. */
+struct asker {
+    struct budget *budget;
+    struct budget_grant grant;
+    struct job job;
+    size_t bytes;
+    struct error err;
+    bool granted;
+    atomic_bool answered;
+    pthread_t thread;
+};
+
+static void *ask(void *argument)
+{
+    struct asker *asker = argument;
+    asker->granted = budget_grant(asker->budget, &asker->grant, asker->bytes, &asker->job, &asker->err);
+    atomic_store(&asker->answered, true);
+    return NULL;
+}
+
+static void asker_start(struct asker *asker, struct budget *budget, size_t bytes)
+{
+    memset(asker, 0, sizeof *asker);
+    asker->budget = budget;
+    asker->bytes = bytes;
+    asker->job = job_until(clock_ms() + 60000);
+    assert_int_equal(pthread_create(&asker->thread, NULL, ask, asker), 0);
+    rest_ms(100); /* so that it is in line before the next */
+}
+
+static void asker_end(struct asker *asker)
+{
+    assert_int_equal(pthread_join(asker->thread, NULL), 0);
+}
+
+static void take(struct budget *budget, struct budget_grant *grant, size_t bytes)
+{
+    struct error err = {0};
+    struct job job = job_until(clock_ms() + 60000);
+    assert_true(budget_grant(budget, grant, bytes, &job, &err));
+}
+
+static void test_bodies_have_a_share(void **state)
+{
+    struct budget budget;
+    struct budget_grant grant = {0};
+    (void)state;
+    budget_init(&budget, 100, 60);
+    assert_true(budget_take_body(&budget, 40));
+    assert_false(budget_take_body(&budget, 1));
+    take(&budget, &grant, 60); /* the largest grant fits beside any bodies */
+    budget_return_body(&budget, 40);
+    assert_true(budget_take_body(&budget, 40));
+    budget_return_body(&budget, 40);
+    budget_return_grant(&budget, &grant);
+    budget_return_grant(&budget, &grant); /* has nothing any more */
+    budget_done(&budget);
+}
+
+static void test_grants_leave_less_for_bodies(void **state)
+{
+    struct budget budget;
+    struct budget_grant grants[2] = {{0}};
+    (void)state;
+    budget_init(&budget, 100, 50);
+    take(&budget, &grants[0], 50);
+    take(&budget, &grants[1], 40);
+    assert_true(budget_take_body(&budget, 10));
+    assert_false(budget_take_body(&budget, 1));
+    budget_return_grant(&budget, &grants[0]);
+    assert_true(budget_take_body(&budget, 40));
+    budget_return_body(&budget, 50);
+    budget_return_grant(&budget, &grants[1]);
+    budget_done(&budget);
+}
+
+/* Where nobody will give back, waiting would be of no use. */
+static void test_refused_at_once(void **state)
+{
+    struct budget budget;
+    struct budget_grant grant = {0};
+    struct error err = {0};
+    struct job job = job_until(clock_ms() + 60000);
+    (void)state;
+    budget_init(&budget, 100, 60);
+    assert_false(budget_grant(&budget, &grant, 101, &job, &err));
+    assert_int_equal(err.code, ERROR_NO_MEMORY);
+    assert_int_equal(grant.bytes, 0);
+    error_init(&err);
+    assert_false(budget_grant(&budget, &grant, SIZE_MAX, &job, &err));
+    assert_int_equal(err.code, ERROR_NO_MEMORY);
+
+    /* Its own grant does not count as somebody else's. */
+    error_init(&err);
+    take(&budget, &grant, 50);
+    assert_false(budget_grant(&budget, &grant, 60, &job, &err));
+    assert_int_equal(err.code, ERROR_NO_MEMORY);
+    assert_int_equal(grant.bytes, 50);
+    budget_return_grant(&budget, &grant);
+    budget_done(&budget);
+}
+
+/* First come, first served, also where a later one would fit. */
+static void test_waits_in_line(void **state)
+{
+    struct budget budget;
+    struct budget_grant first = {0};
+    struct asker large, small;
+    (void)state;
+    budget_init(&budget, 100, 80);
+    take(&budget, &first, 60);
+    asker_start(&large, &budget, 80);
+    asker_start(&small, &budget, 10);
+    assert_false(atomic_load(&large.answered));
+    assert_false(atomic_load(&small.answered));
+    budget_return_grant(&budget, &first);
+    asker_end(&large);
+    asker_end(&small);
+    assert_true(large.granted && small.granted);
+    budget_return_grant(&budget, &large.grant);
+    budget_return_grant(&budget, &small.grant);
+    budget_done(&budget);
+}
+
+/* Two that hold what the other needs: the one that asked first is refused, and then the other is served. */
+static void test_no_deadlock(void **state)
+{
+    struct budget budget;
+    struct asker a, b;
+    (void)state;
+    budget_init(&budget, 100, 100);
+    asker_start(&a, &budget, 50);
+    asker_end(&a);
+    asker_start(&b, &budget, 50);
+    asker_end(&b);
+    a.bytes = 30;
+    b.bytes = 30;
+    atomic_store(&a.answered, false);
+    assert_int_equal(pthread_create(&a.thread, NULL, ask, &a), 0);
+    rest_ms(100);
+    assert_false(atomic_load(&a.answered)); /* b may give back */
+    assert_int_equal(pthread_create(&b.thread, NULL, ask, &b), 0);
+    asker_end(&a);
+    assert_false(a.granted);
+    assert_int_equal(a.err.code, ERROR_NO_MEMORY);
+    budget_return_grant(&budget, &a.grant);
+    asker_end(&b);
+    assert_true(b.granted);
+    assert_int_equal(b.grant.bytes, 80);
+    budget_return_grant(&budget, &b.grant);
+    budget_done(&budget);
+}
+
+static void test_stopped_while_waiting(void **state)
+{
+    struct budget budget;
+    struct budget_grant first = {0}, none = {0};
+    struct error err = {0};
+    struct asker gone;
+    (void)state;
+    budget_init(&budget, 100, 80);
+    take(&budget, &first, 60);
+    struct job late = job_until(clock_ms() + 50);
+    assert_false(budget_grant(&budget, &none, 80, &late, &err));
+    assert_int_equal(err.code, ERROR_DEADLINE);
+    assert_int_equal(job_why_stopped(&late), JOB_DEADLINE);
+
+    asker_start(&gone, &budget, 80);
+    assert_false(atomic_load(&gone.answered));
+    job_stop(&gone.job, JOB_CLIENT_GONE);
+    asker_end(&gone);
+    assert_false(gone.granted);
+    assert_int_equal(gone.err.code, ERROR_DEADLINE);
+    budget_return_grant(&budget, &first);
+    budget_done(&budget);
+}
+
+/* Many at once: the sum stays under the total, and all is given back. */
+static void *take_and_return(void *argument)
+{
+    struct budget *budget = argument;
+    for (size_t i = 0; i < 300; i++) {
+        struct budget_grant grant = {0};
+        struct error err = {0};
+        struct job job = job_until(clock_ms() + 60000);
+        bool body = budget_take_body(budget, i % 20);
+        if (!budget_grant(budget, &grant, 1 + i * 7 % 60, &job, &err))
+            assert_int_equal(err.code, ERROR_NO_MEMORY);
+        budget_return_grant(budget, &grant);
+        if (body)
+            budget_return_body(budget, i % 20);
+    }
+    return NULL;
+}
+
+static void test_many_threads(void **state)
+{
+    struct budget budget;
+    pthread_t threads[6];
+    (void)state;
+    budget_init(&budget, 100, 60);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_return, &budget), 0);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    budget_done(&budget); /* asserts that nothing is left */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bodies_have_a_share), cmocka_unit_test(test_grants_leave_less_for_bodies),
+        cmocka_unit_test(test_refused_at_once),     cmocka_unit_test(test_waits_in_line),
+        cmocka_unit_test(test_no_deadlock),         cmocka_unit_test(test_stopped_while_waiting),
+        cmocka_unit_test(test_many_threads),
+    };
+    return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
+}
