@@ -38,7 +38,7 @@ static void test_api_key(void **state)
     (void)state;
     struct folder folder = folder_new();
     char *file = folder_file(&folder, "keys", "first-key\n\n  second-key \r\nlast-key");
-    struct attnd *attnd = attnd_start("--api-key-file", file, NULL);
+    struct attnd *attnd = attnd_start("--api-key-file", file);
     static const char *const wrong[] = {"X-None: 1",
                                         "X-API-Key: first-ke",
                                         "X-API-Key: first-keys",
@@ -118,7 +118,7 @@ static void test_cors(void **state)
                                             "Access-Control-Request-Headers: content-type", NULL};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        struct attnd *attnd = attnd_start("--cors-origin", origins[i], "--max-body", "1K", NULL);
+        struct attnd *attnd = attnd_start("--cors-origin", origins[i], "--max-body", "1K");
         struct reply reply = post_json(attnd, "/attention", SMALL_JSON, "Origin: https://example.org:8443", NULL);
         assert_int_equal(reply.status, 200);
         assert_cors(&reply, origins[i]);
@@ -207,8 +207,7 @@ static void test_tls(void **state)
     struct folder folder = folder_new();
     char *cert = folder_file(&folder, "cert.pem", NULL), *key = folder_file(&folder, "key.pem", NULL);
     if (make_certificate(cert, key)) {
-        struct attnd *attnd =
-            attnd_start("--tls-cert", cert, "--tls-key", key, "--max-body", "100K", "--request-timeout", "3", NULL);
+        struct attnd *attnd = attnd_start("--tls-cert", cert, "--tls-key", key, "--max-body", "100K", "--request-timeout", "3");
         check_tls(attnd, cert);
 
         /* Plain HTTP, silence and a client that goes away in the middle harm nobody. */

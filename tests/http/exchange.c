@@ -137,18 +137,6 @@ struct reply request_send(const struct attnd *attnd, const struct request *reque
     return reply;
 }
 
-/* Reads header lines up to NULL. */
-#define TAKE_HEADERS(last, headers)                                                                                            \
-    do {                                                                                                                       \
-        va_list arguments;                                                                                                     \
-        size_t header_count = 0;                                                                                               \
-        va_start(arguments, last);                                                                                             \
-        while (header_count < HEADERS_MAX && ((headers)[header_count] = va_arg(arguments, const char *)) != NULL)              \
-            header_count++;                                                                                                    \
-        va_end(arguments);                                                                                                     \
-        assert_true(header_count < HEADERS_MAX);                                                                               \
-    } while (0)
-
 static struct reply must_succeed(struct reply reply, const char *path)
 {
     if (reply.curl_code != 0)
@@ -157,27 +145,26 @@ static struct reply must_succeed(struct reply reply, const char *path)
     return reply;
 }
 
-struct reply get(const struct attnd *attnd, const char *path, ...)
+struct reply get_with(const struct attnd *attnd, const char *path, const char *const *headers)
 {
-    const char *headers[HEADERS_MAX];
-    TAKE_HEADERS(path, headers);
     return must_succeed(request_send(attnd, &(struct request){.path = path, .headers = headers}), path);
 }
 
-struct reply post(const struct attnd *attnd, const char *path, const void *body, size_t body_bytes, ...)
+struct reply post_with(const struct attnd *attnd, const char *path, const void *body, size_t body_bytes,
+                       const char *const *headers)
 {
-    const char *headers[HEADERS_MAX];
-    TAKE_HEADERS(body_bytes, headers);
     struct request request = {.path = path, .body = body, .body_bytes = body_bytes, .headers = headers};
     return must_succeed(request_send(attnd, &request), path);
 }
 
-struct reply post_json(const struct attnd *attnd, const char *path, const char *json, ...)
+struct reply post_json_with(const struct attnd *attnd, const char *path, const char *json, const char *const *headers)
 {
-    const char *headers[HEADERS_MAX + 1] = {"Content-Type: application/json"};
-    TAKE_HEADERS(json, headers + 1);
-    struct request request = {.path = path, .body = json, .body_bytes = strlen(json), .headers = headers};
-    return must_succeed(request_send(attnd, &request), path);
+    const char *all[HEADERS_MAX] = {"Content-Type: application/json"};
+    for (size_t i = 0; headers[i] != NULL; i++) {
+        assert_true(i + 2 < HEADERS_MAX);
+        all[i + 1] = headers[i];
+    }
+    return post_with(attnd, path, json, strlen(json), all);
 }
 
 const char *reply_header(const struct reply *reply, const char *name)

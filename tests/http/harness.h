@@ -3,7 +3,7 @@
  *   static void test_example(void **state)
  *   {
  *       const struct attnd *attnd = attnd_shared();
- *       struct reply reply = post_json(attnd, "/attention", "{...}", "Accept: application/json", NULL);
+ *       struct reply reply = post_json(attnd, "/attention", "{...}", "Accept: application/json");
  *       assert_int_equal(reply.status, 200);
  *       assert_string_equal(reply_header(&reply, "Content-Type"), "application/json");
  *       ... reply.body ...
@@ -39,8 +39,13 @@ struct attnd {
 
 const struct attnd *attnd_shared(void);
 
-/* Options as on the command line, NULL at the end. A free port on 127.0.0.1 unless --listen is among them. */
-struct attnd *attnd_start(const char *option, ...) __attribute__((sentinel));
+/* A list of strings that ends with NULL, from strings or NULL. */
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* attnd_start("--threads", "2"), attnd_start(NULL): options as on the command line. A free port on 127.0.0.1 unless
+ * --listen is among them. */
+#define attnd_start(...) attnd_start_with(LIST(__VA_ARGS__))
+struct attnd *attnd_start_with(const char *const *options);
 
 /* SIGTERM, waits, frees. Fails the test unless the exit status is 0. */
 void attnd_stop(struct attnd *attnd);
@@ -73,11 +78,14 @@ struct reply {
     long connection_count; /* connections opened for it; 0 on a connection that was there */
 };
 
-/* Header lines, NULL at the end. */
-struct reply get(const struct attnd *attnd, const char *path, ...) __attribute__((sentinel));
-struct reply post(const struct attnd *attnd, const char *path, const void *body, size_t body_bytes, ...)
-    __attribute__((sentinel));
-struct reply post_json(const struct attnd *attnd, const char *path, const char *json, ...) __attribute__((sentinel));
+/* The last arguments are header lines, as "Accept: text/plain"; NULL where there are none. */
+#define get(attnd, path, ...) get_with(attnd, path, LIST(__VA_ARGS__))
+#define post(attnd, path, body, body_bytes, ...) post_with(attnd, path, body, body_bytes, LIST(__VA_ARGS__))
+#define post_json(attnd, path, json, ...) post_json_with(attnd, path, json, LIST(__VA_ARGS__))
+struct reply get_with(const struct attnd *attnd, const char *path, const char *const *headers);
+struct reply post_with(const struct attnd *attnd, const char *path, const void *body, size_t body_bytes,
+                       const char *const *headers);
+struct reply post_json_with(const struct attnd *attnd, const char *path, const char *json, const char *const *headers);
 
 /* Any request. Takes over nothing, follows nothing, verifies the server's certificate against `ca_file`. */
 struct request {

@@ -91,7 +91,7 @@ static void test_environment(void **state)
     assert_int_equal(setenv("ATTND_MAX_BODY", "2K", 1), 0);
     assert_int_equal(setenv("ATTND_THREADS", "3", 1), 0);
     assert_int_equal(setenv("ATTND_CORS_ORIGIN", "", 1), 0);
-    struct attnd *attnd = attnd_start("--threads", "1", NULL);
+    struct attnd *attnd = attnd_start("--threads", "1");
     assert_true(attnd_logs(attnd, "threads 1, queue 64", 30));
     assert_true(attnd_logs(attnd, "max-body 2048", 30));
     attnd_stop(attnd);
@@ -107,11 +107,11 @@ static void test_environment(void **state)
 static void test_addresses(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--listen", "localhost:0", NULL);
+    struct attnd *attnd = attnd_start("--listen", "localhost:0");
     assert_live(attnd);
     attnd_stop(attnd);
 
-    attnd = attnd_start("--listen=:0", NULL, NULL);
+    attnd = attnd_start("--listen=:0");
     assert_null(strstr(attnd->url, ":0"));
     attnd_stop(attnd);
 }
@@ -133,7 +133,7 @@ static void test_ipv6(void **state)
         print_message("there is no IPv6 here\n");
         return;
     }
-    struct attnd *attnd = attnd_start("--listen", "[::1]:0", NULL);
+    struct attnd *attnd = attnd_start("--listen", "[::1]:0");
     assert_int_equal(strncmp(attnd->url, "http://[::1]:", 13), 0);
     assert_live(attnd);
     attnd_stop(attnd);
@@ -154,7 +154,7 @@ static void test_health_check(void **state)
 {
     char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     struct attnd asked = *attnd;
     const char *const own[] = {"--listen", asked.url + strlen("http://"), "--health-check", "/health/ready", NULL};
     const char *const wrong[] = {"--health-check", "health/ready", NULL};
@@ -173,7 +173,7 @@ static void test_address_in_use(void **state)
 {
     char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     const char *const options[] = {"--listen", attnd->url + strlen("http://"), NULL};
     assert_int_equal(attnd_run(options, out, err), 1);
     assert_non_null(strstr(err, "attnd: cannot listen on 127.0.0.1:"));
@@ -183,7 +183,7 @@ static void test_address_in_use(void **state)
 /* The running and the queued request are answered, whoever comes later is sent away, and then it ends. */
 static void check_drain(int signal_number)
 {
-    struct attnd *attnd = attnd_start("--threads", "1", NULL);
+    struct attnd *attnd = attnd_start("--threads", "1");
     char *json = busy_json(attnd, 2);
     struct pending *running = post_later(attnd, "/attention", json);
     sleep_s(0.3);
@@ -233,14 +233,14 @@ static void test_end_right_after_the_start(void **state)
 {
     (void)state;
     for (int i = 0; i < 10; i++)
-        attnd_stop(attnd_start(NULL, NULL));
+        attnd_stop(attnd_start(NULL));
 }
 
 /* A body that is on its way belongs to a request that was admitted. */
 static void test_drain_waits_for_a_body(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     char *text = raw_post("/attention", "", SMALL_JSON);
     int fd = raw_connect(attnd);
     assert_true(raw_try_send(fd, text, strlen(text) - 10));
@@ -261,7 +261,7 @@ static void test_second_signal(void **state)
     static const int signals[] = {SIGTERM, SIGINT};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        struct attnd *attnd = attnd_start("--request-timeout", "600", NULL);
+        struct attnd *attnd = attnd_start("--request-timeout", "600");
         char *text = raw_post("/attention", "", ENDLESS_JSON);
         int fd = raw_connect(attnd);
         raw_send(fd, text);
@@ -282,7 +282,7 @@ static void test_end_with_idle_connections(void **state)
 {
     int fds[8];
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     for (size_t i = 0; i < 8; i++)
         fds[i] = raw_connect(attnd);
     raw_send(fds[0], "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n");

@@ -47,7 +47,7 @@ static struct reply send_json(const struct attnd *attnd, const char *json, bool 
 static void test_body_of_the_limit(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--max-body", "10K", NULL);
+    struct attnd *attnd = attnd_start("--max-body", "10K");
     for (int chunked = 0; chunked < 2; chunked++) {
         char *json = padded_json(10240);
         struct reply reply = send_json(attnd, json, chunked != 0);
@@ -69,7 +69,7 @@ static void test_large_body_refused(void **state)
 {
     static const size_t sizes[] = {MIB, 30 * MIB};
     (void)state;
-    struct attnd *attnd = attnd_start("--max-body", "100K", NULL);
+    struct attnd *attnd = attnd_start("--max-body", "100K");
     size_t before = attnd_resident_bytes(attnd);
     for (size_t i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {
         char *json = padded_json(sizes[i / 2]);
@@ -86,7 +86,7 @@ static void test_large_body_refused(void **state)
 static void test_refused_by_its_length(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--max-body", "1K", NULL);
+    struct attnd *attnd = attnd_start("--max-body", "1K");
     static const char *const expects[] = {"", "Expect: 100-continue\r\n"};
     for (size_t i = 0; i < 2; i++) {
         char text[256];
@@ -108,7 +108,7 @@ static void test_shapes_refused(void **state)
 {
     static const char json[] = "{\"seed\": 1, \"x\": {\"shape\": [4294967296, 4294967296]}, \"head_size\": 8}";
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     struct reply reply = post_json(attnd, "/attention", SMALL_JSON, NULL);
     reply_done(&reply);
     size_t before = attnd_resident_bytes(attnd);
@@ -123,7 +123,7 @@ static void test_shapes_refused(void **state)
 static void test_queue_full(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--threads", "1", "--queue", "2", "--request-timeout", "4", NULL);
+    struct attnd *attnd = attnd_start("--threads", "1", "--queue", "2", "--request-timeout", "4");
     struct pending *pending[3];
     for (size_t i = 0; i < 3; i++) { /* one runs, two wait */
         pending[i] = post_later(attnd, "/attention", ENDLESS_JSON);
@@ -156,7 +156,7 @@ static void test_memory_is_waited_for(void **state)
     static const char json[] = "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": "
                                "[\"output\"], \"decimals\": 1}";
     (void)state;
-    struct attnd *attnd = attnd_start("--threads", "4", "--memory", "80M", "--max-body", "1M", NULL);
+    struct attnd *attnd = attnd_start("--threads", "4", "--memory", "80M", "--max-body", "1M");
     struct pending *pending[6];
     for (size_t i = 0; i < 6; i++)
         pending[i] = post_later(attnd, "/attention", json);
@@ -174,8 +174,8 @@ static void test_memory_spent(void **state)
     static const char json[] =
         "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": [\"output\"]}";
     (void)state;
-    struct attnd *attnd = attnd_start("--threads", "2", "--memory", "80M", "--max-body", "1M", "--request-timeout", "6",
-                                      "--idle-timeout", "20", NULL);
+    struct attnd *attnd =
+        attnd_start("--threads", "2", "--memory", "80M", "--max-body", "1M", "--request-timeout", "6", "--idle-timeout", "20");
     char *text = raw_post("/attention", "", json);
     int fd = raw_connect(attnd);
     raw_send(fd, text);
@@ -214,7 +214,7 @@ static int send_half(const struct attnd *attnd, size_t bytes)
 static void test_memory_for_bodies(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--memory", "16M", "--max-body", "6M", "--max-request-memory", "10M", NULL);
+    struct attnd *attnd = attnd_start("--memory", "16M", "--max-body", "6M", "--max-request-memory", "10M");
     int first = send_half(attnd, 6 * MIB);
     sleep_s(0.3);
     int second = send_half(attnd, 6 * MIB);
@@ -244,7 +244,7 @@ static void test_announced_bodies_take_no_memory(void **state)
 {
     int fds[40];
     (void)state;
-    struct attnd *attnd = attnd_start("--memory", "64M", "--max-body", "32M", NULL);
+    struct attnd *attnd = attnd_start("--memory", "64M", "--max-body", "32M");
     size_t before = attnd_resident_bytes(attnd);
     for (size_t i = 0; i < 40; i++) {
         fds[i] = raw_connect(attnd);
@@ -265,7 +265,7 @@ static void test_max_connections(void **state)
 {
     int fds[4];
     (void)state;
-    struct attnd *attnd = attnd_start("--max-connections", "4", NULL);
+    struct attnd *attnd = attnd_start("--max-connections", "4");
     for (size_t i = 0; i < 4; i++)
         fds[i] = raw_connect(attnd);
     sleep_s(0.2);
@@ -290,7 +290,7 @@ static void test_memory_returns(void **state)
     static const char json[] = "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": "
                                "[\"output\"], \"decimals\": 1}";
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     size_t after_first = 0;
     for (int i = 0; i < 12; i++) {
         struct reply reply = post_json(attnd, "/attention", i % 2 == 0 ? json : SMALL_JSON, NULL);

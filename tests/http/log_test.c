@@ -43,7 +43,7 @@ static void test_text(void **state)
     unsigned status, in, out;
     double receive, queue, parse, compute, encode, send, total;
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     send_nasty(attnd);
     send_ordinary(attnd);
     assert_true(attnd_logs(attnd, "\"last\"", 30));
@@ -79,7 +79,7 @@ static void test_json(void **state)
 {
     size_t request_count = 0;
     (void)state;
-    struct attnd *attnd = attnd_start("--log-format", "json", NULL);
+    struct attnd *attnd = attnd_start("--log-format", "json");
     send_nasty(attnd);
     send_ordinary(attnd);
     assert_true(attnd_logs(attnd, "\"last\"", 30));
@@ -115,7 +115,7 @@ static void test_json(void **state)
 static void test_start_is_logged(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--memory", "1G", "--threads", "2", "--queue", "17", NULL);
+    struct attnd *attnd = attnd_start("--memory", "1G", "--threads", "2", "--queue", "17");
     assert_true(
         attnd_logs(attnd, "threads 2, queue 17, memory 1073741824, max-request-memory 536870912, max-body 268435456", 30));
     attnd_stop(attnd);

@@ -84,8 +84,9 @@ char *raw_read(int fd, double seconds)
         bytes += (size_t)got;
         if (room - bytes < 4096) {
             room *= 2;
-            text = realloc(text, room);
-            assert_non_null(text);
+            char *grown = realloc(text, room);
+            assert_non_null(grown);
+            text = grown;
         }
     }
     text[bytes] = '\0';

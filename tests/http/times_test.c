@@ -18,7 +18,7 @@ static void assert_computes(const struct attnd *attnd)
 static void test_deadline_while_computing(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--request-timeout", "1", NULL);
+    struct attnd *attnd = attnd_start("--request-timeout", "1");
     struct reply reply = post_json(attnd, "/attention", ENDLESS_JSON, NULL);
     assert_problem(&reply, 503);
     assert_non_null(reply_header(&reply, "Retry-After"));
@@ -32,7 +32,7 @@ static void test_deadline_while_computing(void **state)
 static void test_deadline_in_the_queue(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--threads", "1", "--request-timeout", "2", NULL);
+    struct attnd *attnd = attnd_start("--threads", "1", "--request-timeout", "2");
     struct pending *pending[4];
     for (size_t i = 0; i < 4; i++)
         pending[i] = post_later(attnd, "/attention", ENDLESS_JSON);
@@ -50,7 +50,7 @@ static void test_deadline_in_the_queue(void **state)
 static void test_client_gone(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--threads", "1", "--request-timeout", "600", NULL);
+    struct attnd *attnd = attnd_start("--threads", "1", "--request-timeout", "600");
     char *text = raw_post("/attention", "", ENDLESS_JSON);
     for (int reset = 0; reset < 2; reset++) {
         int running = raw_connect(attnd), waiting = raw_connect(attnd);
@@ -80,7 +80,7 @@ static void test_client_gone(void **state)
 static void test_client_gone_while_sending(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start(NULL);
     int fd = raw_connect(attnd);
     raw_send(fd, "POST /attention HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\n{\"que");
     (void)close(fd);
@@ -144,7 +144,7 @@ static void test_slow_requests(void **state)
     };
     const size_t count = sizeof clients / sizeof clients[0];
     (void)state;
-    struct attnd *attnd = attnd_start("--request-timeout", "3", "--idle-timeout", "2", NULL);
+    struct attnd *attnd = attnd_start("--request-timeout", "3", "--idle-timeout", "2");
     run_slow_clients(attnd, clients, count);
     for (size_t i = 0; i < count; i++) {
         char *answer = raw_read(clients[i].fd, 30);
@@ -170,7 +170,7 @@ static void test_slow_requests(void **state)
 static void test_idle_connection_closed(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--idle-timeout", "1", NULL);
+    struct attnd *attnd = attnd_start("--idle-timeout", "1");
     int fd = raw_connect(attnd);
     raw_send(fd, "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n");
     char *answer = raw_read(fd, 40);
@@ -187,7 +187,7 @@ static void test_reply_not_read(void **state)
     static const char json[] =
         "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": [\"output\"]}";
     (void)state;
-    struct attnd *attnd = attnd_start("--idle-timeout", "2", "--request-timeout", "60", NULL);
+    struct attnd *attnd = attnd_start("--idle-timeout", "2", "--request-timeout", "60");
     char *text = raw_post("/attention", "", json);
     int fd = raw_connect(attnd);
     raw_send(fd, text);
@@ -210,7 +210,7 @@ static void test_health_while_all_threads_compute(void **state)
     struct pending *pending[JOBS];
     double seconds[PROBES];
     (void)state;
-    struct attnd *attnd = attnd_start("--request-timeout", "5", NULL);
+    struct attnd *attnd = attnd_start("--request-timeout", "5");
     for (size_t i = 0; i < JOBS; i++)
         pending[i] = post_later(attnd, "/attention", ENDLESS_JSON);
     sleep_s(0.5);
