@@ -38,6 +38,15 @@ static void add_server_timing(struct response_head *head, const struct http_requ
     add(head, "Server-Timing", head->server_timing);
 }
 
+/* What of the request decided about the reply's headers: caches keep such replies apart. */
+static void add_vary(struct response_head *head, const struct http_request *request)
+{
+    const char *origin = request->daemon->options->cors_origin;
+    bool by_origin = origin != NULL && strcmp(origin, "*") != 0;
+    if (by_origin || request->may_vary)
+        add(head, "Vary", !by_origin ? "Accept-Encoding" : request->may_vary ? "Accept-Encoding, Origin" : "Origin");
+}
+
 /* What lets browsers call from pages of another origin (the Fetch standard, CORS protocol). */
 static void add_cors(struct response_head *head, const struct http_request *request)
 {
@@ -46,8 +55,6 @@ static void add_cors(struct response_head *head, const struct http_request *requ
         return;
     add(head, "Access-Control-Allow-Origin", origin);
     add(head, "Access-Control-Expose-Headers", "X-Request-Id, Server-Timing, Retry-After, Inference-Header-Content-Length");
-    if (strcmp(origin, "*") != 0)
-        add(head, "Vary", "Origin");
     if (request->call.reply.status == MHD_HTTP_NO_CONTENT && request->head.preflight_method != NULL) {
         add(head, "Access-Control-Allow-Methods", request->call.reply.allow);
         add(head, "Access-Control-Allow-Headers",
@@ -68,8 +75,7 @@ static void fill_head(struct response_head *head, const struct http_request *req
         add(head, "Allow", reply->allow);
     if (request->deflated)
         add(head, "Content-Encoding", "gzip");
-    if (request->may_vary)
-        add(head, "Vary", "Accept-Encoding");
+    add_vary(head, request);
     if (reply->status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && request->head.content_encoding != NULL)
         add(head, "Accept-Encoding", "gzip");
     if (reply->status == MHD_HTTP_UNAUTHORIZED)
