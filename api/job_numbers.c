@@ -1,6 +1,7 @@
 /* job_numbers.c: the numbers of a job: read from the body, drawn from the seed, computed. */
 #include "api/job.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static bool read_key_lengths(struct job *job, struct error *err)
         job->key_lengths[b] = plan->Tk;
     if (!request->has_key_lengths)
         return true;
+    assert(job->key_lengths != NULL);
     if (!request->key_lengths_is_list) {
         job->key_lengths[0] = (size_t)request->key_length;
         return true;

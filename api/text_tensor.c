@@ -5,10 +5,6 @@
 #include "api/number_write.h"
 #include "core/size.h"
 
-/* The longest text of a number, with the comma before it. */
-#define F32_TEXT_BYTES 17
-#define F64_TEXT_BYTES 26
-
 _Static_assert(TEXT_TENSOR_SLACK_BYTES >= NUMBER_F64_BYTES_MAX + 3 * TENSOR_RANK_MAX,
                "the last number's room and the brackets");
 
@@ -89,10 +85,10 @@ char *text_tensor_write(const struct tensor *t, struct text_style style, size_t 
 
 size_t text_tensor_offset(enum dtype dtype, size_t rank, const size_t *shape, struct text_style style, size_t first)
 {
-    size_t number = dtype == DTYPE_F32 ? F32_TEXT_BYTES : F64_TEXT_BYTES, elements = 1;
+    size_t number = dtype == DTYPE_F32 ? NUMBER_F32_TEXT_BYTES_MAX : NUMBER_F64_TEXT_BYTES_MAX, elements = 1;
     if (style.decimals >= 0)
-        number = dtype == DTYPE_F32 ? NUMBER_F32_BYTES_MAX + 1 : NUMBER_F64_BYTES_MAX + 1;
-    size_t bytes = size_multiply(first, number);
+        number = dtype == DTYPE_F32 ? NUMBER_F32_BYTES_MAX : NUMBER_F64_BYTES_MAX;
+    size_t bytes = size_multiply(first, number + 1); /* and a comma */
     if (shape_count(rank, shape) == 0) /* two brackets and a comma an array */
         for (size_t axis = 0; axis < rank && !style.flat; axis++)
             bytes = size_add(bytes, size_multiply(3, shape_count(axis, shape)));
