@@ -15,6 +15,9 @@
 #define OPTIONS_LISTEN_DEFAULT "127.0.0.1:8080"
 #define OPTIONS_PATH_BYTES_MAX 1024
 
+/* Which replies are compressed for clients that accept gzip. */
+enum options_gzip { OPTIONS_GZIP_JSON, OPTIONS_GZIP_ALL, OPTIONS_GZIP_OFF };
+
 struct options {
     /* Strings are borrowed from the command line and the environment; NULL where not given. */
     const char *listen;
@@ -23,6 +26,7 @@ struct options {
     const char *tls_cert_file, *tls_key_file;
     const char *log_format_name;
     const char *web_root; /* after options_resolve NULL where there is no UI */
+    const char *gzip_name;
     const char *health_check_url;
     const char *kernel;
 
@@ -38,6 +42,7 @@ struct options {
 
     enum log_format log_format;
     char web_root_found[OPTIONS_PATH_BYTES_MAX]; /* what web_root points to where it was not given */
+    enum options_gzip gzip;
 };
 
 enum options_outcome {

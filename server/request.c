@@ -129,16 +129,25 @@ void request_count_work(struct http_request *request, bool admitted)
     request->admitted = admitted;
 }
 
+/* Returns false for a content encoding that is not read here. */
+static bool read_encoding(struct http_request *request)
+{
+    const char *encoding = request->head.content_encoding;
+    request->inflate = encoding != NULL && (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "x-gzip") == 0);
+    return encoding == NULL || request->inflate || strcasecmp(encoding, "identity") == 0;
+}
+
 /* Whether a request that is to compute may send its body. */
-static bool may_compute(const struct http_request *request, struct error *err)
+static bool may_compute(struct http_request *request, struct error *err)
 {
     const struct head *head = &request->head;
     if (!check_key(request, err))
         return false;
     if (daemon_is_draining(request->daemon))
         return error_set(err, ERROR_BUSY, "the daemon is shutting down");
-    if (head->content_encoding != NULL && strcasecmp(head->content_encoding, "identity") != 0)
-        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "a body with a content encoding is not read here");
+    if (!read_encoding(request))
+        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content encoding %.40s is not read here; send gzip, or none",
+                         head->content_encoding);
     if (head->length_known && head->body_bytes > request->daemon->options->body_bytes_max)
         return set_too_long(request, err);
     return true;
@@ -179,6 +188,8 @@ static enum MHD_Result read_head(struct http_request *request, const char *metho
     if (request->route->file != NULL) {
         request->form = static_form_for(request->route->file, &request->head);
         static_answer(request->route->file, request->form, &request->head, &request->call);
+        request->may_vary = true;
+        request->deflated = request->form == &request->route->file->gzip && request->call.reply.body_bytes > 0;
         return answer_early(request);
     }
     if (request->route->answer != NULL) {

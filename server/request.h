@@ -17,6 +17,7 @@
 #include "api/api.h"
 #include "server/body.h"
 #include "server/budget.h"
+#include "server/gzip.h"
 #include "server/head.h"
 #include "server/job.h"
 #include "server/monitor.h"
@@ -53,7 +54,11 @@ struct http_request {
     struct body body;
     struct budget_grant grant;
     struct api_call call;
+    struct gzip gzip;        /* the reply, where it is compressed */
     uint64_t received_bytes; /* of the body */
+    bool inflate;            /* the body is gzip */
+    bool deflated;           /* the reply is gzip */
+    bool may_vary;           /* on Accept-Encoding */
     bool admitted;           /* counted in the daemon's work */
     bool computed;           /* the call's timings are the reply's */
     bool replied;            /* the reply was handed over */

@@ -73,6 +73,7 @@ static void request_free(struct monitor_garbage *garbage)
     struct daemon *daemon = request->daemon;
     body_done(&request->body);
     api_call_done(&request->call);
+    gzip_done(&request->gzip);
     budget_return_grant(&daemon->budget, &request->grant);
     request_count_work(request, false);
     free(request);

@@ -1,7 +1,11 @@
+#include <string.h>
+
+#include "api/media.h"
 #include "server/clock.h"
 #include "server/daemon.h"
 #include "server/pool.h"
 #include "server/request.h"
+#include "server/response.h"
 
 static bool reserve(void *context, size_t bytes, struct error *err)
 {
@@ -36,6 +40,65 @@ static void resume(struct http_request *request)
     MHD_resume_connection(request->mhd);
 }
 
+/* The body as the client had it before it compressed it. */
+static bool inflate_body(struct http_request *request, struct error *err)
+{
+    struct body inflated;
+    if (!request->inflate)
+        return true;
+    body_init(&inflated, &request->daemon->budget, request->daemon->options->body_bytes_max);
+    bool done = gzip_inflate(request->body.data, request->body.bytes, &request->job, &inflated, err);
+    body_done(&request->body);
+    request->body = inflated;
+    return done;
+}
+
+/* Compresses the reply where the client takes that, and memory for it is free now. */
+static void deflate_reply(struct http_request *request, const struct executor *executor)
+{
+    struct api_reply *reply = &request->call.reply;
+    struct daemon *daemon = request->daemon;
+    enum options_gzip wanted = daemon->options->gzip;
+    bool json = strcmp(reply->content_type, "application/json") == 0;
+    request->may_vary = wanted == OPTIONS_GZIP_ALL || (wanted == OPTIONS_GZIP_JSON && json);
+    if (!request->may_vary || response_body_bytes(reply) < GZIP_REPLY_BYTES_MIN ||
+        !media_accepts(request->head.accept_encoding, "gzip", "identity"))
+        return;
+    if (budget_grant_now(&daemon->budget, &request->grant, gzip_cost(reply, executor)))
+        request->deflated = gzip_deflate(reply, executor, &request->gzip);
+}
+
+static void compute(struct http_request *request)
+{
+    struct error err = {0};
+    struct api_call *call = &request->call;
+    struct pool_job use = {.pool = &request->daemon->pool, .job = &request->job};
+    const struct executor executor = pool_executor(&use);
+    const struct api_limits limits = {
+        .request_memory_bytes_max = request->daemon->options->request_memory_bytes_max,
+        .reserve = reserve,
+        .reserve_context = request,
+    };
+    if (!inflate_body(request, &err)) {
+        api_problem(&err, NULL, call);
+        return;
+    }
+    int64_t inflated_ns = clock_ns();
+    const struct api_request sent = {
+        .content_type = request->head.content_type,
+        .accept = request->head.accept,
+        .json_length = request->head.json_length,
+        .body = request->body.data,
+        .body_bytes = request->body.bytes,
+    };
+    request->route->compute(&sent, &limits, &executor, call);
+    int64_t computed_ns = clock_ns();
+    deflate_reply(request, &executor);
+    call->timings.parse_ms += (double)(inflated_ns - request->begun_ns) / 1e6;
+    call->timings.encode_ms += (double)(clock_ns() - computed_ns) / 1e6;
+    request->computed = true;
+}
+
 /* On a worker, or on the monitor where the job was stopped in the queue. */
 void request_run(struct job *job)
 {
@@ -47,22 +110,7 @@ void request_run(struct job *job)
                         request->daemon->options->request_timeout_s);
         api_problem(&err, NULL, &request->call);
     } else {
-        struct pool_job use = {.pool = &request->daemon->pool, .job = job};
-        const struct executor executor = pool_executor(&use);
-        const struct api_limits limits = {
-            .request_memory_bytes_max = request->daemon->options->request_memory_bytes_max,
-            .reserve = reserve,
-            .reserve_context = request,
-        };
-        const struct api_request sent = {
-            .content_type = request->head.content_type,
-            .accept = request->head.accept,
-            .json_length = request->head.json_length,
-            .body = request->body.data,
-            .body_bytes = request->body.bytes,
-        };
-        request->route->compute(&sent, &limits, &executor, &request->call);
-        request->computed = true;
+        compute(request);
     }
     resume(request);
 }

@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "api/media.h"
 
 #define FOREVER "public, max-age=31536000, immutable"
 #define ASK_AGAIN "no-cache"
@@ -226,23 +227,9 @@ void static_done(struct static_files *files)
 
 /* ---- answering ---- */
 
-/* Whether Accept-Encoding names gzip, and not with q=0. */
-static bool takes_gzip(const char *accepted)
-{
-    const char *at = accepted != NULL ? strcasestr(accepted, "gzip") : NULL;
-    if (at == NULL)
-        return false;
-    const char *after = at + strlen("gzip");
-    after += strspn(after, " \t");
-    if (*after != ';')
-        return true;
-    const char *quality = strchr(after, '=');
-    return quality == NULL || strtod(quality + 1, NULL) > 0;
-}
-
 const struct static_form *static_form_for(const struct static_file *file, const struct head *head)
 {
-    return file->gzip.data != NULL && takes_gzip(head->accept_encoding) ? &file->gzip : &file->plain;
+    return file->gzip.data != NULL && media_accepts(head->accept_encoding, "gzip", "identity") ? &file->gzip : &file->plain;
 }
 
 /* The quotes are part of an etag, so one cannot be found inside another. */
