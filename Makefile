@@ -14,6 +14,8 @@ SANITIZER ?=#      address, undefined or thread
 SECONDS ?= 30#     for each fuzzer of `make fuzz`
 LISTEN ?= 127.0.0.1:8080# for `make run`
 ONLY ?=#           the stages of `make test`; all, if empty
+STAGES ?=#         the stages of `make docker-test`; all, if empty
+HALF ?=#           of `make fresh-check`: run or test; both, if empty
 BENCH ?= *#        the programs of `make bench`
 FAULTS ?=#         the faults of `make faults`; all, if empty
 
@@ -62,7 +64,7 @@ KERNEL_NUMBERS := -O3 -ftree-slp-vectorize -ffp-contract=fast -fno-math-errno -f
 KERNEL_SANITIZE := $(if $(filter address,$(SANITIZER)),--param asan-use-after-return=0)
 
 # Headers of libraries are system headers: their warnings are not ours.
-LIBRARIES := libmicrohttpd jansson openblas
+LIBRARIES := libmicrohttpd jansson openblas zlib
 TEST_LIBRARIES := cmocka libcurl
 library_cflags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1) 2>/dev/null))
 library_libs = $(foreach library,$(1),$(or $(shell pkg-config --libs $(library) 2>/dev/null),$(patsubst %,-l%,$(library:lib%=%))))
@@ -108,7 +110,7 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
 .PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench lint layers format \
-	deps test-deps lint-deps clean help
+	docker docker-test fresh-check deps test-deps lint-deps clean help
 
 attnd: $(B)/attnd ## builds attnd (the default)
 
@@ -191,6 +193,15 @@ exhaustive: $(EXHAUSTIVE) ## runs the tests that take minutes
 
 bench: $(filter $(patsubst %,$(B)/bench/%,$(subst *,%,$(BENCH))),$(BENCHES)) ## measures (BENCH=name: one program)
 	@for program in $^; do echo "== $$program"; $$program || exit 1; done
+
+docker: ## builds the container's image (DOCKER_BUILD_FLAGS="...": further flags of docker build)
+	@scripts/docker-build
+
+docker-test: ## tests the container, also with the HTTP tests inside of Docker (STAGES="plain image": some stages)
+	@scripts/docker-test $(STAGES)
+
+fresh-check: ## `make run` and `make test` from a clean clone in a bare Debian (HALF=run: only that)
+	@scripts/fresh-check $(HALF)
 
 lint: export LINT_FLAGS = $(COMPILE_FLAGS)
 lint: lint-deps ## checks format, defects, banned functions, scripts and openapi.yaml

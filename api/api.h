@@ -37,7 +37,6 @@ struct api_timings {
 };
 
 /* Bytes that go out as they lie in memory. */
-#define API_PARTS_MAX 16
 struct api_part {
     const void *data;
     size_t bytes;

@@ -108,7 +108,7 @@ static bool attention_reply(const struct face *face, const struct api_request *s
 {
     double started_ms = now_ms();
     struct job *job = check_media(call->face, sent->content_type, err) ? decode(face, sent, &call->arena, err) : NULL;
-    bool read = job != NULL && take_memory(face, job, limits, executor, call, err) && job_read(job, err);
+    bool read = job != NULL && take_memory(face, job, limits, executor, call, err) && job_read(job, executor, err);
     double read_ms = now_ms();
     call->timings.parse_ms = read_ms - started_ms;
     if (!read)
@@ -118,9 +118,9 @@ static bool attention_reply(const struct face *face, const struct api_request *s
     call->timings.compute_ms = computed_ms - read_ms;
     if (!computed)
         return false;
-    face->write_reply(job, &call->reply);
+    bool written = face->write_reply(job, executor, &call->reply, err);
     call->timings.encode_ms = now_ms() - computed_ms;
-    return true;
+    return written;
 }
 
 static void compute(enum api_face which, const struct api_request *request, const struct api_limits *limits,

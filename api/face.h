@@ -14,8 +14,9 @@ struct face {
     /* The room that write_reply needs in job->text at the most. SIZE_MAX where it overflows. */
     size_t (*reply_bytes_max)(const struct plan *plan);
 
-    /* Fills in the reply, from the room and from the job's results as they lie. May round the results. */
-    void (*write_reply)(struct job *job, struct api_reply *ret);
+    /* Fills in the reply, from the room and from the job's results as they lie. May round the results.
+     * Fails   deadline: the executor was stopped. */
+    bool (*write_reply)(struct job *job, const struct executor *executor, struct api_reply *ret, struct error *err);
 };
 
 extern const struct face face_attention, face_infer;

@@ -5,32 +5,49 @@
 
 #include "api/api.h"
 #include "api/infer.h"
-#include "api/text.h"
+#include "api/text_parts.h"
 #include "core/size.h"
 
 #define FRAME_BYTES_MAX 1024 /* of names and brackets that do not grow with the request */
 
+/* Numbers are as the results' dtype has them, or narrower. */
+static struct text_style style_of(enum wire wire)
+{
+    return (struct text_style){.digits = wire == WIRE_F64 ? DTYPE_F64 : DTYPE_F32, .flat = true, .decimals = -1};
+}
+
 size_t infer_reply_bytes_max(const struct plan *plan)
 {
     const struct infer *infer = plan->request->infer;
-    size_t bytes = FRAME_BYTES_MAX;
+    size_t bytes = FRAME_BYTES_MAX + TEXT_PARTS_FRAME_BYTES;
     if (infer->id != NULL)
         bytes = size_add(bytes, size_multiply(TEXT_STRING_GROWTH, strlen(infer->id)));
     for (size_t i = 0; i < infer->output_count; i++) {
         enum request_result which = infer->results[i];
         bytes = size_add(bytes, SHAPE_TEXT_BYTES_MAX);
         if (!infer->binary[i])
-            bytes = size_add(bytes,
-                             text_tensor_bytes_max(plan->dtype, plan->result_rank[which], plan->result_shape[which], true, -1));
+            bytes = size_add(bytes, text_parts_bytes_max(plan->dtype, plan->result_rank[which], plan->result_shape[which],
+                                                         style_of(infer->wires[i])));
     }
     return bytes;
 }
 
+static size_t part_count_max(const struct job *job)
+{
+    const struct infer *infer = job->plan->request->infer;
+    size_t count = INFER_OUTPUTS + 1; /* binary outputs, and the JSON before them */
+    for (size_t i = 0; i < infer->output_count; i++)
+        if (!infer->binary[i])
+            count += text_parts_count_max(tensor_count(&job->results[infer->results[i]]));
+    return count;
+}
+
 /* One output; its numbers in the text, or as they lie in memory in *ret_part. */
-static void write_output(struct text *text, struct job *job, size_t i, struct api_part *ret_part)
+static void write_output(struct text_parts *parts, struct job *job, size_t i, struct api_part *ret_part)
 {
     const struct infer *infer = job->plan->request->infer;
     struct tensor *t = &job->results[infer->results[i]];
+    struct text *text = &parts->text;
     char shape[SHAPE_TEXT_BYTES_MAX];
     text_format(text, "%s{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":%s,", i > 0 ? "," : "",
                 infer_output_names[infer->outputs[i]], infer_datatype(infer->wires[i]),
@@ -42,39 +59,35 @@ static void write_output(struct text *text, struct job *job, size_t i, struct ap
     }
     wire_round(infer->wires[i], t);
     text_add(text, "\"data\":");
-    text_tensor_as(text, t, infer->wires[i] == WIRE_F64 ? DTYPE_F64 : DTYPE_F32);
+    text_parts_tensor(parts, t, style_of(infer->wires[i]));
     text_add(text, "}");
 }
 
-void infer_write_reply(struct job *job, struct api_reply *ret)
+bool infer_write_reply(struct job *job, const struct executor *executor, struct api_reply *ret, struct error *err)
 {
     const struct infer *infer = job->plan->request->infer;
-    struct api_part *parts = (struct api_part *)(void *)job->text;
-    size_t count = 0, parts_bytes = INFER_OUTPUTS * sizeof *parts;
-    struct text text;
-    text_init(&text, job->text + parts_bytes, infer_reply_bytes_max(job->plan) - parts_bytes);
-    text_add(&text, "{\"model_name\":\"attention\",\"model_version\":\"1\"");
+    struct api_part binary_parts[INFER_OUTPUTS] = {{0}};
+    struct text_parts parts;
+    text_parts_init(&parts, job->text, infer_reply_bytes_max(job->plan), part_count_max(job), executor);
+    text_add(&parts.text, "{\"model_name\":\"attention\",\"model_version\":\"1\"");
     if (infer->id != NULL) {
-        text_add(&text, ",\"id\":");
-        text_string(&text, infer->id);
+        text_add(&parts.text, ",\"id\":");
+        text_string(&parts.text, infer->id);
     }
-    text_add(&text, ",\"outputs\":[");
-    for (size_t i = 0; i < infer->output_count; i++) {
-        parts[count].bytes = 0;
-        write_output(&text, job, i, &parts[count]);
-        count += parts[count].bytes > 0;
-    }
+    text_add(&parts.text, ",\"outputs\":[");
+    for (size_t i = 0; i < infer->output_count; i++)
+        write_output(&parts, job, i, &binary_parts[i]);
     bool binary = memchr(infer->binary, true, sizeof infer->binary) != NULL;
-    text_add(&text, binary ? "]}" : "]}\n");
+    text_add(&parts.text, binary ? "]}" : "]}\n");
+    text_parts_cut(&parts);
     *ret = (struct api_reply){
         .status = 200,
         .content_type = binary ? "application/octet-stream" : "application/json",
-        .body = text.start,
-        .body_bytes = (size_t)(text.at - text.start),
-        .parts = parts,
-        .part_count = count,
-        .json_bytes = binary ? (size_t)(text.at - text.start) : 0,
+        .json_bytes = binary ? text_parts_bytes(&parts) : 0,
     };
+    for (size_t i = 0; i < infer->output_count; i++)
+        text_parts_add(&parts, binary_parts[i].data, binary_parts[i].bytes);
+    return text_parts_done(&parts, ret, err);
 }
 
 /* Where an error lies, in the protocol's words: what is checked for both faces speaks of a parameter by our name for it. */

@@ -4,7 +4,7 @@
  * the limits have agreed to the sum, with the arena. So the computed cost and what is taken cannot differ.
  *
  * Life     job_lay_out (costs), job_lay_out (arena), job_read, job_compute, then the reply is written from it.
- * Threads  one job belongs to one thread; job_compute spreads over the executor. */
+ * Threads  one job belongs to one thread; job_read and job_compute spread over the executor. */
 #ifndef ATTND_API_JOB_H
 #define ATTND_API_JOB_H
 
@@ -41,7 +41,7 @@ bool job_lay_out(struct job *job, const struct executor *executor, size_t text_b
                  struct error *err) __attribute__((warn_unused_result));
 
 /* Reads what the body holds. */
-bool job_read(struct job *job, struct error *err) __attribute__((warn_unused_result));
+bool job_read(struct job *job, const struct executor *executor, struct error *err) __attribute__((warn_unused_result));
 
 /* Draws what it does not, projects, and computes attention. */
 bool job_compute(struct job *job, struct arena *arena, const struct executor *executor, struct error *err)

@@ -1,6 +1,7 @@
 /* job_numbers.c: the numbers of a job: read from the body, drawn from the seed, computed. */
 #include "api/job.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -32,12 +33,13 @@ static bool read_key_lengths(struct job *job, struct error *err)
         job->key_lengths[b] = plan->Tk;
     if (!request->has_key_lengths)
         return true;
+    assert(job->key_lengths != NULL);
     if (!request->key_lengths_is_list) {
         job->key_lengths[0] = (size_t)request->key_length;
         return true;
     }
     struct tensor reals = tensor_contiguous(job->key_length_reals, DTYPE_F64, 1, &plan->B);
-    if (!source_read(job->lift, &request->key_lengths_list, &reals, err))
+    if (!source_read(job->lift, &request->key_lengths_list, NULL, &reals, err))
         return false;
     for (size_t b = 0; b < plan->B; b++) {
         double length = job->key_length_reals[b];
@@ -71,7 +73,7 @@ static bool read_per_head(const struct job *job, const struct source *source, do
     if (source->kind == SOURCE_ABSENT)
         return true;
     struct tensor reals = tensor_contiguous(ret, DTYPE_F64, 1, &plan->H);
-    if (!source_read(job->lift, source, &reals, err))
+    if (!source_read(job->lift, source, NULL, &reals, err))
         return false;
     for (size_t h = 0; h < plan->H; h++) {
         ret[h] = plan->dtype == DTYPE_F32 ? (double)(float)ret[h] : ret[h];
@@ -124,17 +126,18 @@ static void settle_mask(struct job *job)
         keeps[i] ^= 1;
 }
 
-bool job_read(struct job *job, struct error *err)
+bool job_read(struct job *job, const struct executor *executor, struct error *err)
 {
     const struct request *request = job->plan->request;
     for (size_t i = 0; i < REQUEST_TENSORS; i++)
         if (source_is_given(&request->tensors[i]) &&
-            !source_read(job->lift, &request->tensors[i], tensor_of(job, (enum request_tensor)i), err))
+            !source_read(job->lift, &request->tensors[i], executor, tensor_of(job, (enum request_tensor)i), err))
             return false;
     for (size_t i = 0; i < PROJECTIONS; i++) {
-        if (source_is_given(&request->weights[i]) && !source_read(job->lift, &request->weights[i], &job->weights[i], err))
+        const struct source *weight = &request->weights[i], *bias = &request->biases[i];
+        if (source_is_given(weight) && !source_read(job->lift, weight, executor, &job->weights[i], err))
             return false;
-        if (source_is_given(&request->biases[i]) && !source_read(job->lift, &request->biases[i], &job->biases[i], err))
+        if (source_is_given(bias) && !source_read(job->lift, bias, executor, &job->biases[i], err))
             return false;
     }
     settle_mask(job);

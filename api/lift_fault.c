@@ -169,9 +169,8 @@ bool lift_fault_overflow(const struct lift_reading *reading, size_t depth, const
 
 bool lift_fault_after(const struct lift_reading *reading, size_t depth, const char *at)
 {
-    const char *first = reading->text + reading->array->offset_bytes;
     const char *word = at;
-    while (word > first && lift_is_word(word[-1]))
+    while (word > reading->first && lift_is_word(word[-1]))
         word--;
     if (word < at && lift_is_word(*at)) /* what was read is only the beginning of a word, as of 0x1 */
         return fault_word(reading, depth, word);

@@ -3,20 +3,7 @@
 #ifndef ATTND_API_LIFT_FAULT_H
 #define ATTND_API_LIFT_FAULT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "api/lift.h"
-
-struct lift_reading {
-    const char *text; /* the body */
-    const char *end;  /* of the array's text, whose last byte is its ']' */
-    const struct lift_array *array;
-    enum dtype dtype;
-    const char *pointer;
-    struct error *err;
-    size_t index[TENSOR_RANK_MAX]; /* of the element being read along each axis that is open */
-};
+#include "api/lift_reading.h"
 
 /* `at` is where the element `index`[0 .. depth-1] should begin, and something else does. */
 bool lift_fault_element(const struct lift_reading *reading, size_t depth, const char *at);

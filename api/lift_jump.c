@@ -200,3 +200,16 @@ bool lift_jump(const char *text, const char *end, struct lift_array *array)
         array->shape[array->rank - 1] = 0;
     return true;
 }
+
+size_t lift_count_commas(const char *at, const char *end)
+{
+    size_t count = 0;
+    for (; end - at >= BLOCK_BYTES; at += BLOCK_BYTES) {
+        struct block block;
+        memcpy(&block, at, sizeof block);
+        count += block_count(&block, ',');
+    }
+    for (; at < end; at++)
+        count += *at == ',';
+    return count;
+}

@@ -13,4 +13,7 @@
  * Returns false where the text ends before the array does. */
 bool lift_jump(const char *text, const char *end, struct lift_array *array) __attribute__((warn_unused_result));
 
+/* How many commas stand in [at, end), in strings, too. */
+size_t lift_count_commas(const char *at, const char *end);
+
 #endif

@@ -9,6 +9,7 @@
 #include "api/lift_fault.h"
 #include "api/lift_text.h"
 #include "api/number_read.h"
+#include "core/size.h"
 
 /* An array's text ends with its ']', and lift_scan saw to it that this one matches its '['. So whatever stops at a ']'
  * outside of strings needs no look at the end of the text, as long as each ']' that is passed closes a '[' that was. */
@@ -77,11 +78,12 @@ static inline const char *read_element(struct lift_reading *reading, enum dtype 
     return read_odd(reading, i, at, ret);
 }
 
-/* Reads `count` elements from behind their '[' on. Returns the first byte after their ']', or NULL with the error set. */
+/* Reads elements [first, last) of a row of `count`, from behind the '[' or ',' before them on. Returns the first byte after the
+ * ',' or ']' behind them, or NULL with the error set. */
 static inline __attribute__((always_inline)) const char *read_row(struct lift_reading *reading, enum dtype dtype, size_t count,
-                                                                  const char *at, void *ret)
+                                                                  size_t first, size_t last, const char *at, void *ret)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = first; i < last; i++) {
         at = read_element(reading, dtype, i, space_end(at), ret);
         if (at == NULL)
             return NULL;
@@ -103,16 +105,16 @@ static inline __attribute__((always_inline)) const char *read_row(struct lift_re
 }
 
 /* One loop for each dtype. */
-static const char *read_row_of(struct lift_reading *reading, const char *at, void *ret)
+static const char *read_row_of(struct lift_reading *reading, size_t first, size_t last, const char *at, void *ret)
 {
     const size_t count = reading->array->shape[reading->array->rank - 1];
     switch (reading->dtype) {
     case DTYPE_F32:
-        return read_row(reading, DTYPE_F32, count, at, ret);
+        return read_row(reading, DTYPE_F32, count, first, last, at, ret);
     case DTYPE_F64:
-        return read_row(reading, DTYPE_F64, count, at, ret);
+        return read_row(reading, DTYPE_F64, count, first, last, at, ret);
     case DTYPE_BOOL:
-        return read_row(reading, DTYPE_BOOL, count, at, ret);
+        return read_row(reading, DTYPE_BOOL, count, first, last, at, ret);
     }
     return NULL;
 }
@@ -148,32 +150,52 @@ static bool read_up(struct lift_reading *reading, size_t *depth, const char **at
     return true;
 }
 
+/* Where element `first` stands along each axis. Returns how many arrays are open before it, behind the comma between it and the
+ * element before. */
+static size_t unravel(struct lift_reading *reading, size_t first)
+{
+    const struct lift_array *array = reading->array;
+    size_t depth = first == 0 ? 0 : array->rank;
+    for (size_t axis = array->rank; axis-- > 0 && first > 0;) {
+        reading->index[axis] = first % array->shape[axis];
+        first /= array->shape[axis];
+        if (reading->index[axis] == 0 && depth == axis + 1)
+            depth--;
+    }
+    return depth;
+}
+
+const char *lift_read_elements(struct lift_reading *reading, size_t first, size_t last, const char *at, void *ret_data)
+{
+    const struct lift_array *array = reading->array;
+    const size_t row_count = array->shape[array->rank - 1], element_bytes = dtype_bytes(reading->dtype);
+    const bool to_end = last == shape_count(array->rank, array->shape);
+    size_t depth = unravel(reading, first);
+    size_t next = first, in_row = depth == array->rank ? reading->index[depth - 1] : 0;
+    do {
+        if (!read_down(reading, &depth, &at))
+            return NULL;
+        const size_t row_last = size_min(row_count, in_row + (last - next));
+        at = read_row_of(reading, in_row, row_last, at, (char *)ret_data + (next - in_row) * element_bytes);
+        if (at == NULL)
+            return NULL;
+        next += row_last - in_row;
+        in_row = 0;
+        if (row_last < row_count)
+            return at;
+        if (!read_up(reading, &depth, &at))
+            return NULL;
+    } while (depth > 0 && (to_end || next < last));
+    return at;
+}
+
 bool lift_read(const struct lift *lift, const struct lift_array *array, enum dtype dtype, const char *pointer, void *ret_data,
                struct error *err)
 {
     assert(array->rank >= 1 && array->rank <= TENSOR_RANK_MAX);
-    struct lift_reading reading = {
-        .text = lift->text,
-        .end = lift->text + array->offset_bytes + array->text_bytes,
-        .array = array,
-        .dtype = dtype,
-        .pointer = pointer,
-        .err = err,
-    };
-    const size_t row_bytes = array->shape[array->rank - 1] * dtype_bytes(dtype);
-    const char *at = lift->text + array->offset_bytes;
-    char *row = ret_data;
-    size_t depth = 0;
-    do {
-        if (!read_down(&reading, &depth, &at))
-            return false;
-        at = read_row_of(&reading, at, row);
-        if (at == NULL)
-            return false;
-        row += row_bytes;
-        if (!read_up(&reading, &depth, &at))
-            return false;
-    } while (depth > 0);
-    assert(at == reading.end);
-    return true;
+    struct lift_reading reading;
+    lift_reading_init(&reading, lift, array, dtype, pointer, err);
+    const char *at = lift_read_elements(&reading, 0, shape_count(array->rank, array->shape), reading.first, ret_data);
+    assert(at == NULL || at == reading.end);
+    return at != NULL;
 }

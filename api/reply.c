@@ -9,6 +9,7 @@
 #include "api/media.h"
 #include "api/reply.h"
 #include "api/safetensors.h"
+#include "api/text_parts.h"
 #include "core/size.h"
 
 #define APPLIED_BYTES_MAX 4096 /* of names and numbers that do not grow with the request */
@@ -19,31 +20,46 @@ size_t reply_conventions_bytes_max(const struct plan *plan)
     return size_add(APPLIED_BYTES_MAX, size_multiply(SLOPE_BYTES_MAX, plan->request->alibi ? plan->H : 0));
 }
 
+static struct text_style style_of(const struct request *request, enum dtype dtype)
+{
+    return (struct text_style){.digits = dtype, .flat = request->flat, .decimals = request->decimals};
+}
+
 static size_t json_bytes_max(const struct plan *plan)
 {
     const struct request *request = plan->request;
-    size_t bytes = reply_conventions_bytes_max(plan);
+    size_t bytes = size_add(reply_conventions_bytes_max(plan), TEXT_PARTS_FRAME_BYTES);
     for (size_t i = 0; i < RESULTS; i++) {
         if (!request->results[i])
             continue;
         size_t tensor =
-            text_tensor_bytes_max(plan->dtype, plan->result_rank[i], plan->result_shape[i], request->flat, request->decimals);
+            text_parts_bytes_max(plan->dtype, plan->result_rank[i], plan->result_shape[i], style_of(request, plan->dtype));
         bytes = size_add(bytes, size_add(tensor, SHAPE_TEXT_BYTES_MAX));
     }
     return bytes;
 }
 
-static void write_result(struct text *text, const struct job *job, enum request_result which)
+static size_t json_part_count_max(const struct job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < RESULTS; i++)
+        if (job->plan->request->results[i])
+            count += text_parts_count_max(tensor_count(&job->results[i]));
+    return count;
+}
+
+static void write_result(struct text_parts *parts, const struct job *job, enum request_result which)
 {
     const struct request *request = job->plan->request;
     const struct tensor *t = &job->results[which];
+    struct text *text = &parts->text;
     text_format(text, "\"%s\":", request_result_names[which]);
     if (request->flat) {
         char shape[SHAPE_TEXT_BYTES_MAX];
         text_format(text, "{\"shape\":%s,\"dtype\":\"%s\",\"data\":", shape_text(t->rank, t->shape, shape, sizeof shape),
                     dtype_name(t->dtype));
     }
-    text_tensor(text, t, request->flat, request->decimals);
+    text_parts_tensor(parts, t, style_of(request, t->dtype));
     text_add(text, request->flat ? "}," : ",");
 }
 
@@ -96,9 +112,12 @@ static void write_biases(struct text *text, const struct job *job)
     if (request->window_left >= 0 || request->window_right >= 0)
         text_format(text, ",\"window\":[%" PRId64 ",%" PRId64 "]", request->window_left, request->window_right);
     if (request->alibi) {
-        text_add(text, ",\"alibi\":");
-        struct tensor slopes = tensor_contiguous(job->alibi_slopes, DTYPE_F64, 1, &plan->H);
-        text_tensor(text, &slopes, true, -1);
+        text_add(text, ",\"alibi\":[");
+        for (size_t h = 0; h < plan->H; h++) {
+            text_add(text, h > 0 ? "," : "");
+            text_number(text, job->alibi_slopes[h], DTYPE_F64, -1);
+        }
+        text_add(text, "]");
     }
     if (request->has_rope) {
         text_format(text, ",\"rope\":{\"style\":\"%s\",\"base\":", request->rope_style == ROPE_HALF ? "half" : "interleaved");
@@ -177,25 +196,22 @@ void reply_write_warnings(struct text *text, const struct job *job)
     text_add(text, "]");
 }
 
-static void json_write(struct job *job, struct api_reply *ret)
+static bool json_write(struct job *job, const struct executor *executor, struct api_reply *ret, struct error *err)
 {
-    struct text text;
-    text_init(&text, job->text, json_bytes_max(job->plan));
-    text_add(&text, "{");
+    struct text_parts parts;
+    struct text *text = &parts.text;
+    text_parts_init(&parts, job->text, json_bytes_max(job->plan), json_part_count_max(job), executor);
+    text_add(text, "{");
     for (size_t i = 0; i < RESULTS; i++)
         if (job->plan->request->results[i])
-            write_result(&text, job, (enum request_result)i);
-    text_add(&text, "\"applied\":");
-    reply_write_applied(&text, job);
-    text_add(&text, ",\"warnings\":");
-    reply_write_warnings(&text, job);
-    text_add(&text, "}\n");
-    *ret = (struct api_reply){
-        .status = 200,
-        .content_type = "application/json",
-        .body = text.start,
-        .body_bytes = (size_t)(text.at - text.start),
-    };
+            write_result(&parts, job, (enum request_result)i);
+    text_add(text, "\"applied\":");
+    reply_write_applied(text, job);
+    text_add(text, ",\"warnings\":");
+    reply_write_warnings(text, job);
+    text_add(text, "}\n");
+    *ret = (struct api_reply){.status = 200, .content_type = "application/json"};
+    return text_parts_done(&parts, ret, err);
 }
 
 static bool json_decode(const struct api_request *sent, struct arena *arena, struct lift *lift, struct request *ret,
@@ -226,9 +242,12 @@ static size_t attention_reply_bytes_max(const struct plan *plan)
     return (plan->request->reply_safetensors ? safetensors_reply_bytes_max : json_bytes_max)(plan);
 }
 
-static void attention_write_reply(struct job *job, struct api_reply *ret)
+static bool attention_write_reply(struct job *job, const struct executor *executor, struct api_reply *ret, struct error *err)
 {
-    (job->plan->request->reply_safetensors ? safetensors_write_reply : json_write)(job, ret);
+    if (!job->plan->request->reply_safetensors)
+        return json_write(job, executor, ret, err);
+    safetensors_write_reply(job, ret);
+    return true;
 }
 
 const struct face face_attention = {attention_decode, attention_reply_bytes_max, attention_write_reply};

@@ -23,7 +23,7 @@
 bool safetensors_decode(const struct api_request *sent, struct arena *arena, struct lift *lift, struct request *ret,
                         struct error *err) __attribute__((warn_unused_result));
 
-/* face.h's reply_bytes_max and write_reply, for a request that wants its reply so. */
+/* What face.h's reply_bytes_max and write_reply do, for a request that wants its reply so. */
 size_t safetensors_reply_bytes_max(const struct plan *plan);
 void safetensors_write_reply(struct job *job, struct api_reply *ret);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/envelope.h"
+#include "api/lift_spread.h"
 #include "core/size.h"
 
 #define INTEGERS_MAX 16 /* of a short list that is read on the stack */
@@ -173,14 +174,15 @@ const void *source_in_place(const struct source *source, enum dtype dtype)
     return source->kind == SOURCE_BYTES && same && aligned ? source->bytes : NULL;
 }
 
-bool source_read(const struct lift *lift, const struct source *source, const struct tensor *ret, struct error *err)
+bool source_read(const struct lift *lift, const struct source *source, const struct executor *executor,
+                 const struct tensor *ret, struct error *err)
 {
     if (source->kind == SOURCE_BYTES) {
         if (ret->data != source->bytes)
             wire_read(source->wire, source->bytes, ret);
         return true;
     }
-    if (!lift_read(lift, source->array, ret->dtype, source->array_pointer, ret->data, err))
+    if (!lift_read_spread(lift, source->array, ret->dtype, source->array_pointer, executor, ret->data, err))
         return false;
     if (ret->dtype != DTYPE_BOOL)
         wire_round(source->wire, ret);

@@ -11,6 +11,7 @@
 
 #include "api/lift.h"
 #include "api/wire.h"
+#include "core/executor.h"
 #include "core/tensor.h"
 
 #define SOURCE_POINTER_BYTES_MAX 64
@@ -61,9 +62,10 @@ bool source_of_bytes(const char *pointer, enum wire wire, size_t rank, const siz
 /* The source's bytes, where a tensor of `dtype` can be them as they lie; else NULL. */
 const void *source_in_place(const struct source *source, enum dtype dtype);
 
-/* Reads an array or bytes into `ret`, contiguous, of the source's shape. */
-bool source_read(const struct lift *lift, const struct source *source, const struct tensor *ret, struct error *err)
-    __attribute__((warn_unused_result));
+/* Reads an array or bytes into `ret`, contiguous, of the source's shape; large ones spread over the executor, which may be NULL.
+ * Fails   also deadline: the executor was stopped. */
+bool source_read(const struct lift *lift, const struct source *source, const struct executor *executor,
+                 const struct tensor *ret, struct error *err) __attribute__((warn_unused_result));
 
 /* Reads a flat array of at most count_max integers, each in [min, max]. */
 bool source_integers(const struct lift *lift, const json_t *value, const char *pointer, size_t count_max, int64_t min,

@@ -33,13 +33,4 @@ void text_string(struct text *text, const char *string);
 /* The shortest digits that read back as the same value in `dtype`; `decimals` >= 0 rounds. */
 void text_number(struct text *text, double x, enum dtype dtype, int decimals);
 
-/* A contiguous float32 or float64 tensor as nested arrays, or as one flat array. */
-void text_tensor(struct text *text, const struct tensor *t, bool flat, int decimals);
-
-/* The same flat, with the digits that `digits` needs: fewer for a float64 tensor that was rounded to float32. */
-void text_tensor_as(struct text *text, const struct tensor *t, enum dtype digits);
-
-/* What text_tensor writes at the most. SIZE_MAX where it overflows. */
-size_t text_tensor_bytes_max(enum dtype dtype, size_t rank, const size_t *shape, bool flat, int decimals);
-
 #endif

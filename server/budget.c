@@ -110,6 +110,19 @@ bool budget_grant(struct budget *budget, struct budget_grant *grant, size_t byte
     return granted;
 }
 
+bool budget_grant_now(struct budget *budget, struct budget_grant *grant, size_t bytes)
+{
+    sync_lock(&budget->mutex);
+    bool fits = budget->first == NULL && grant->bytes > 0 && bytes <= free_bytes_locked(budget);
+    if (fits) {
+        let_go_locked(budget, bytes);
+        grant->bytes += bytes;
+        budget->grants_bytes += bytes;
+    }
+    sync_unlock(&budget->mutex);
+    return fits;
+}
+
 void budget_return_grant(struct budget *budget, struct budget_grant *grant)
 {
     if (grant->bytes == 0)

@@ -48,6 +48,9 @@ void budget_return_body(struct budget *budget, size_t bytes);
 bool budget_grant(struct budget *budget, struct budget_grant *grant, size_t bytes, struct job *job, struct error *err)
     __attribute__((warn_unused_result));
 
+/* The same without waiting, for what can be done without. The job holds a grant already. Returns false where there is no room. */
+bool budget_grant_now(struct budget *budget, struct budget_grant *grant, size_t bytes) __attribute__((warn_unused_result));
+
 /* Gives the whole grant back. */
 void budget_return_grant(struct budget *budget, struct budget_grant *grant);
 

@@ -198,7 +198,7 @@ bool daemon_is_draining(const struct daemon *daemon)
 
 bool daemon_is_idle(const struct daemon *daemon)
 {
-    return atomic_load(&daemon->request_count) == 0;
+    return atomic_load(&daemon->work_count) == 0;
 }
 
 int64_t daemon_idle_until_ms(const struct daemon *daemon)
@@ -211,7 +211,8 @@ void daemon_stop(struct daemon *daemon)
     /* Ends the listening; closed only once libmicrohttpd's thread can have no more to do with it. */
     int listen_fd = MHD_quiesce_daemon(daemon->mhd);
     (void)shutdown(listen_fd, SHUT_RDWR);
-    for (int64_t until_ms = clock_ms() + DAEMON_LAST_REQUESTS_MS; !daemon_is_idle(daemon) && clock_ms() < until_ms;)
+    for (int64_t until_ms = clock_ms() + DAEMON_LAST_REQUESTS_MS;
+         atomic_load(&daemon->request_count) > 0 && clock_ms() < until_ms;)
         (void)usleep(5000);
     MHD_stop_daemon(daemon->mhd);
     (void)close(listen_fd);

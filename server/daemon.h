@@ -46,6 +46,7 @@ struct daemon {
     atomic_bool started;
     atomic_bool draining;
     atomic_size_t request_count; /* that are not freed */
+    atomic_size_t work_count;    /* of them, those that were admitted to compute */
 };
 
 bool daemon_start(struct daemon *daemon, const struct options *options, struct log *log, struct error *err)
@@ -55,7 +56,7 @@ bool daemon_start(struct daemon *daemon, const struct options *options, struct l
 void daemon_drain(struct daemon *daemon);
 bool daemon_is_draining(const struct daemon *daemon);
 
-/* True where no request is under way. */
+/* True where no request that was admitted to compute is under way. */
 bool daemon_is_idle(const struct daemon *daemon);
 
 /* Until when a connection may be without a request. */

@@ -13,6 +13,7 @@ struct head_field {
 
 static const struct head_field fields[] = {
     {"Accept", offsetof(struct head, accept)},
+    {"Accept-Encoding", offsetof(struct head, accept_encoding)},
     {"X-API-Key", offsetof(struct head, api_key)},
     {"Authorization", offsetof(struct head, authorization)},
     {"Content-Encoding", offsetof(struct head, content_encoding)},

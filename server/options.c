@@ -50,6 +50,8 @@ static const struct option_rule option_table[] = {
     {"tls-cert", "FILE", "certificate chain, PEM: serve HTTPS (none)", OPTION_TEXT, FIELD(tls_cert_file), 0, 0},
     {"tls-key", "FILE", "the certificate's private key, PEM (none)", OPTION_TEXT, FIELD(tls_key_file), 0, 0},
     {"log-format", "text|json", "form of the log lines on stderr (text)", OPTION_TEXT, FIELD(log_format_name), 0, 0},
+    {"gzip", "json|all|off", "replies that are compressed for clients that accept gzip (json)", OPTION_TEXT, FIELD(gzip_name),
+     0, 0},
     {"kernel", "NAME", "kernels to compute with: avx512, avx2 or generic (the fastest that the processor runs)", OPTION_TEXT,
      FIELD(kernel), 0, 0},
     {"health-check", "URL", "ask a daemon, exit 0 if it is well, 1 if not; /health/ready asks the one at --listen", OPTION_TEXT,

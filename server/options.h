@@ -14,6 +14,9 @@
 
 #define OPTIONS_LISTEN_DEFAULT "127.0.0.1:8080"
 
+/* Which replies are compressed for clients that accept gzip. */
+enum options_gzip { OPTIONS_GZIP_JSON, OPTIONS_GZIP_ALL, OPTIONS_GZIP_OFF };
+
 struct options {
     /* Strings are borrowed from the command line and the environment; NULL where not given. */
     const char *listen;
@@ -21,6 +24,7 @@ struct options {
     const char *cors_origin;
     const char *tls_cert_file, *tls_key_file;
     const char *log_format_name;
+    const char *gzip_name;
     const char *health_check_url;
     const char *kernel;
 
@@ -35,6 +39,7 @@ struct options {
     size_t request_timeout_s;
 
     enum log_format log_format;
+    enum options_gzip gzip;
 };
 
 enum options_outcome {

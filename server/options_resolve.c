@@ -95,6 +95,18 @@ static bool resolve_log_format(struct options *options, struct error *err)
     return true;
 }
 
+static bool resolve_gzip(struct options *options, struct error *err)
+{
+    static const char *const names[] = {[OPTIONS_GZIP_JSON] = "json", [OPTIONS_GZIP_ALL] = "all", [OPTIONS_GZIP_OFF] = "off"};
+    const char *name = options->gzip_name != NULL ? options->gzip_name : names[OPTIONS_GZIP_JSON];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        options->gzip = (enum options_gzip)i;
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return error_set(err, ERROR_INVALID, "--gzip: \"%s\" is neither json, all nor off", name);
+}
+
 /* The origin goes into a header as it is. */
 static bool check_cors_origin(const struct options *options, struct error *err)
 {
@@ -121,7 +133,7 @@ bool options_resolve(struct options *options, const struct machine *machine, str
     if ((options->tls_cert_file == NULL) != (options->tls_key_file == NULL))
         return error_set(err, ERROR_INVALID, "--tls-cert and --tls-key need each other");
     return resolve_connections(options, machine, err) && resolve_memory(options, machine, err) &&
-           resolve_log_format(options, err) && check_cors_origin(options, err);
+           resolve_log_format(options, err) && resolve_gzip(options, err) && check_cors_origin(options, err);
 }
 
 void options_log(const struct options *options, const struct machine *machine, struct log *log)

@@ -1,6 +1,5 @@
 #include "server/request.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +16,9 @@
 /* The least a client must read a second, over the whole of a reply. */
 #define REQUEST_SEND_BYTES_PER_S_MIN 65536
 
-/* Requests that hold more than this are freed by the monitor. */
-#define REQUEST_FREED_AT_ONCE_BYTES_MAX ((size_t)4 << 20)
-
 #define REQUEST_ID_RANDOM_BYTES 16
 
-static int64_t timeout_ms(const struct http_request *request)
+int64_t request_timeout_ms(const struct http_request *request)
 {
     return (int64_t)request->daemon->options->request_timeout_s * 1000;
 }
@@ -49,8 +45,6 @@ static void take_id(const char *sent, char id[REQUEST_ID_BYTES_MAX + 1])
     memcpy(id, sent, length + 1);
 }
 
-static void request_run(struct job *job);
-
 struct http_request *request_born(struct daemon *daemon, struct MHD_Connection *mhd, const char *target)
 {
     const union MHD_ConnectionInfo *context = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -67,7 +61,7 @@ struct http_request *request_born(struct daemon *daemon, struct MHD_Connection *
     request->born_ns = clock_ns();
     draw_id(request->id);
     (void)snprintf(request->target, sizeof request->target, "%s", target);
-    connection_enter(request->connection, CONNECTION_RECEIVE, request->born_ns / 1000000 + timeout_ms(request));
+    connection_enter(request->connection, CONNECTION_RECEIVE, request->born_ns / 1000000 + request_timeout_ms(request));
     return request;
 }
 
@@ -75,7 +69,7 @@ static enum MHD_Result hand_over_reply(struct http_request *request)
 {
     int64_t reading_ms = (int64_t)(response_body_bytes(&request->call.reply) * 1000 / REQUEST_SEND_BYTES_PER_S_MIN);
     request->finished_ns = request->finished_ns != 0 ? request->finished_ns : clock_ns();
-    connection_enter(request->connection, CONNECTION_SEND, clock_ms() + timeout_ms(request) + reading_ms);
+    connection_enter(request->connection, CONNECTION_SEND, clock_ms() + request_timeout_ms(request) + reading_ms);
     return response_queue(request) ? MHD_YES : MHD_NO;
 }
 
@@ -126,19 +120,45 @@ static bool set_too_long(const struct http_request *request, struct error *err)
     return error_set_limit(err, "max-body", limit, "the body has more than the %zu bytes that are read at most", limit);
 }
 
+void request_count_work(struct http_request *request, bool admitted)
+{
+    if (admitted && !request->admitted)
+        (void)atomic_fetch_add(&request->daemon->work_count, 1);
+    if (!admitted && request->admitted)
+        (void)atomic_fetch_sub(&request->daemon->work_count, 1);
+    request->admitted = admitted;
+}
+
+/* Returns false for a content encoding that is not read here. */
+static bool read_encoding(struct http_request *request)
+{
+    const char *encoding = request->head.content_encoding;
+    request->inflate = encoding != NULL && (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "x-gzip") == 0);
+    return encoding == NULL || request->inflate || strcasecmp(encoding, "identity") == 0;
+}
+
 /* Whether a request that is to compute may send its body. */
-static bool admit(const struct http_request *request, struct error *err)
+static bool may_compute(struct http_request *request, struct error *err)
 {
     const struct head *head = &request->head;
     if (!check_key(request, err))
         return false;
     if (daemon_is_draining(request->daemon))
         return error_set(err, ERROR_BUSY, "the daemon is shutting down");
-    if (head->content_encoding != NULL && strcasecmp(head->content_encoding, "identity") != 0)
-        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "a body with a content encoding is not read here");
+    if (!read_encoding(request))
+        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content encoding %.40s is not read here; send gzip, or none",
+                         head->content_encoding);
     if (head->length_known && head->body_bytes > request->daemon->options->body_bytes_max)
         return set_too_long(request, err);
     return true;
+}
+
+/* Counted before the daemon is asked whether it drains: so either it sees that there is work, or the request is refused. */
+static bool admit(struct http_request *request, struct error *err)
+{
+    request_count_work(request, true);
+    request_count_work(request, may_compute(request, err));
+    return request->admitted;
 }
 
 /* The head is complete. */
@@ -148,7 +168,7 @@ static enum MHD_Result read_head(struct http_request *request, const char *metho
     const char *allow = NULL;
     (void)snprintf(request->method, sizeof request->method, "%s", method);
     request->call.face = router_face(request->target);
-    request->job.deadline_ms = clock_ms() + timeout_ms(request);
+    request->job.deadline_ms = clock_ms() + request_timeout_ms(request);
     bool understood = head_read(request->mhd, version, &request->head, &err);
     take_id(request->head.request_id, request->id);
     if (!understood) {
@@ -202,7 +222,7 @@ static enum MHD_Result collect(struct http_request *request, const char *data, s
     size_t bytes = *data_bytes;
     *data_bytes = 0;
     request->received_bytes += bytes;
-    if (clock_ms() >= request->born_ns / 1000000 + timeout_ms(request)) {
+    if (clock_ms() >= request->born_ns / 1000000 + request_timeout_ms(request)) {
         (void)error_set(&err, ERROR_TOO_SLOW, "the request took longer than %zu s to arrive",
                         request->daemon->options->request_timeout_s);
         return break_off(request, &err);
@@ -213,84 +233,6 @@ static enum MHD_Result collect(struct http_request *request, const char *data, s
     }
     if (!body_append(&request->body, data, bytes, &err))
         return break_off(request, &err);
-    return MHD_YES;
-}
-
-static bool reserve(void *context, size_t bytes, struct error *err)
-{
-    struct http_request *request = context;
-    return budget_grant(&request->daemon->budget, &request->grant, bytes, &request->job, err);
-}
-
-/* Counted before the reply goes out: who has read it finds it in the statistics. */
-static void count_inference(struct http_request *request)
-{
-    const struct api_timings *timings = &request->call.timings;
-    if (request->route->compute != api_infer)
-        return;
-    int64_t whole_ns = request->finished_ns - request->received_ns;
-    const int64_t ns[STATISTICS_PARTS] = {
-        [STATISTICS_SUCCESS] = whole_ns,
-        [STATISTICS_FAIL] = whole_ns,
-        [STATISTICS_QUEUE] = request->begun_ns - request->received_ns,
-        [STATISTICS_COMPUTE_INPUT] = (int64_t)(timings->parse_ms * 1e6),
-        [STATISTICS_COMPUTE_INFER] = (int64_t)(timings->compute_ms * 1e6),
-        [STATISTICS_COMPUTE_OUTPUT] = (int64_t)(timings->encode_ms * 1e6),
-    };
-    statistics_add(&request->daemon->statistics, request->call.reply.error == ERROR_NONE, ns);
-}
-
-/* Lets the sockets' thread go on with a suspended request. The last touch of whoever had it: it may be freed next. */
-static void resume(struct http_request *request)
-{
-    request->finished_ns = clock_ns();
-    count_inference(request);
-    connection_enter(request->connection, CONNECTION_SEND, clock_ms() + timeout_ms(request));
-    MHD_resume_connection(request->mhd);
-}
-
-/* On a worker, or on the monitor where the job was stopped in the queue. */
-static void request_run(struct job *job)
-{
-    struct http_request *request = (struct http_request *)job;
-    request->begun_ns = clock_ns();
-    if (job_stopped(job)) {
-        struct error err = {0};
-        (void)error_set(&err, ERROR_DEADLINE, "the request waited in the queue until its time, %zu s, had passed",
-                        request->daemon->options->request_timeout_s);
-        api_problem(&err, NULL, &request->call);
-    } else {
-        struct pool_job use = {.pool = &request->daemon->pool, .job = job};
-        const struct executor executor = pool_executor(&use);
-        const struct api_limits limits = {
-            .request_memory_bytes_max = request->daemon->options->request_memory_bytes_max,
-            .reserve = reserve,
-            .reserve_context = request,
-        };
-        const struct api_request sent = {
-            .content_type = request->head.content_type,
-            .accept = request->head.accept,
-            .json_length = request->head.json_length,
-            .body = request->body.data,
-            .body_bytes = request->body.bytes,
-        };
-        request->route->compute(&sent, &limits, &executor, &request->call);
-        request->computed = true;
-    }
-    resume(request);
-}
-
-static enum MHD_Result submit(struct http_request *request)
-{
-    MHD_suspend_connection(request->mhd);
-    connection_work(request->connection, &request->job, request->head.http_1_1);
-    if (!queue_push(&request->daemon->queue, &request->job)) {
-        struct error err = {0};
-        (void)error_set(&err, ERROR_BUSY, "the queue is full: %zu requests wait already",
-                        request->daemon->options->queue_jobs_max);
-        api_problem(&err, NULL, &request->call);
-        resume(request);
-    }
     return MHD_YES;
 }
 
@@ -310,7 +252,8 @@ enum MHD_Result request_step(struct http_request *request, const char *method, c
         return MHD_YES;
     case REQUEST_PARK:
         request->stage = REQUEST_WORK;
-        return submit(request);
+        request_submit(request);
+        return MHD_YES;
     case REQUEST_DISCARD:
         request->received_bytes += *data_bytes;
         if (*data_bytes == 0)
@@ -321,101 +264,4 @@ enum MHD_Result request_step(struct http_request *request, const char *method, c
         return hand_over_reply(request);
     }
     return MHD_NO;
-}
-
-/* Tells a client that was too slow why its connection ends, where that can still be told. */
-static void reply_too_slow(struct http_request *request)
-{
-    struct error err = {0};
-    const struct options *options = request->daemon->options;
-    (void)error_set(&err, ERROR_TOO_SLOW, "the request did not arrive within %zu s, or not a byte of it came for %zu s",
-                    options->request_timeout_s, options->idle_timeout_s);
-    api_problem(&err, NULL, &request->call);
-    response_write(request);
-    request->lingers = true;
-}
-
-static const char *how_it_ended(const struct http_request *request, enum MHD_RequestTerminationCode how, bool too_slow)
-{
-    if (too_slow)
-        return "too slow";
-    if (job_why_stopped(&request->job) == JOB_CLIENT_GONE)
-        return "client gone";
-    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK || (request->replied && request->lingers))
-        return "ok";
-    return how == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN ? "shutdown" : "client gone";
-}
-
-static double ms_between(int64_t from_ns, int64_t to_ns)
-{
-    return from_ns == 0 || to_ns == 0 ? 0 : (double)(to_ns - from_ns) / 1e6;
-}
-
-/* As handed over; libmicrohttpd does not tell how much of a broken off reply went out. */
-static uint64_t sent_bytes(const struct http_request *request)
-{
-    return request->replied && strcmp(request->method, "HEAD") != 0 ? response_body_bytes(&request->call.reply) : 0;
-}
-
-static void log_it(struct http_request *request, unsigned status, const char *end)
-{
-    int64_t now_ns = clock_ns();
-    const struct api_timings *timings = &request->call.timings;
-    request->target[strcspn(request->target, "?")] = '\0'; /* queries are not logged: they may hold what is private */
-    log_request(request->daemon->log, &(struct log_request){
-                                          .method = request->method,
-                                          .path = request->target,
-                                          .id = request->id,
-                                          .status = status,
-                                          .bytes_in = request->received_bytes,
-                                          .bytes_out = sent_bytes(request),
-                                          .receive_ms = ms_between(request->born_ns, request->received_ns),
-                                          .queue_ms = ms_between(request->received_ns, request->begun_ns),
-                                          .parse_ms = timings->parse_ms,
-                                          .compute_ms = timings->compute_ms,
-                                          .encode_ms = timings->encode_ms,
-                                          .send_ms = ms_between(request->finished_ns, now_ns),
-                                          .total_ms = ms_between(request->born_ns, now_ns),
-                                          .end = end,
-                                      });
-}
-
-static void request_free(struct monitor_garbage *garbage)
-{
-    struct http_request *request = (struct http_request *)((char *)garbage - offsetof(struct http_request, garbage));
-    struct daemon *daemon = request->daemon;
-    body_done(&request->body);
-    api_call_done(&request->call);
-    budget_return_grant(&daemon->budget, &request->grant);
-    free(request);
-    (void)atomic_fetch_sub(&daemon->request_count, 1);
-}
-
-void request_completed(struct http_request *request, enum MHD_RequestTerminationCode how)
-{
-    struct daemon *daemon = request->daemon;
-    /* libmicrohttpd itself replies to what is no HTTP. */
-    const union MHD_ConnectionInfo *replied = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
-    bool too_slow = how == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED || connection_was_cut(request->connection);
-    if (too_slow && !request->replied && replied == NULL && !request->connection->tls)
-        reply_too_slow(request);
-    unsigned status = request->replied ? (unsigned)request->call.reply.status : replied != NULL ? replied->http_status : 0;
-    const char *end = how_it_ended(request, how, too_slow);
-    if (replied != NULL && !request->replied && !too_slow) {
-        request->lingers = true;
-        end = "ok";
-    }
-    log_it(request, status, end);
-    if (request->lingers) {
-        int fd = fcntl(request->connection->fd, F_DUPFD_CLOEXEC, 0);
-        if (fd >= 0)
-            monitor_linger(&daemon->monitor, fd);
-    }
-    connection_enter(request->connection, CONNECTION_IDLE, daemon_idle_until_ms(daemon));
-    if (request->body.room_bytes + request->grant.bytes <= REQUEST_FREED_AT_ONCE_BYTES_MAX) {
-        request_free(&request->garbage);
-        return;
-    }
-    request->garbage.free = request_free;
-    monitor_free_later(&daemon->monitor, &request->garbage);
 }

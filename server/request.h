@@ -17,6 +17,7 @@
 #include "api/api.h"
 #include "server/body.h"
 #include "server/budget.h"
+#include "server/gzip.h"
 #include "server/head.h"
 #include "server/job.h"
 #include "server/monitor.h"
@@ -51,7 +52,12 @@ struct http_request {
     struct body body;
     struct budget_grant grant;
     struct api_call call;
+    struct gzip gzip;        /* the reply, where it is compressed */
     uint64_t received_bytes; /* of the body */
+    bool inflate;            /* the body is gzip */
+    bool deflated;           /* the reply is gzip */
+    bool may_vary;           /* on Accept-Encoding */
+    bool admitted;           /* counted in the daemon's work */
     bool computed;           /* the call's timings are the reply's */
     bool replied;            /* the reply was handed over */
     bool lingers;            /* the body was refused: what follows of it must not reset the connection */
@@ -66,7 +72,17 @@ struct http_request *request_born(struct daemon *daemon, struct MHD_Connection *
 enum MHD_Result request_step(struct http_request *request, const char *method, const char *version, const char *data,
                              size_t *data_bytes);
 
-/* Logs and frees. */
+/* The job goes through the queue to a worker (request_run.c). */
+void request_submit(struct http_request *request);
+void request_run(struct job *job);
+
+/* Logs and frees (request_end.c). */
 void request_completed(struct http_request *request, enum MHD_RequestTerminationCode how);
+
+/* How long it may take to arrive, and again to be answered. */
+int64_t request_timeout_ms(const struct http_request *request);
+
+/* Counts it among the work that the daemon waits for before it ends, or no longer. */
+void request_count_work(struct http_request *request, bool admitted);
 
 #endif

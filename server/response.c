@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -37,6 +38,15 @@ static void add_server_timing(struct response_head *head, const struct http_requ
     add(head, "Server-Timing", head->server_timing);
 }
 
+/* What of the request decided about the reply's headers: caches keep such replies apart. */
+static void add_vary(struct response_head *head, const struct http_request *request)
+{
+    const char *origin = request->daemon->options->cors_origin;
+    bool by_origin = origin != NULL && strcmp(origin, "*") != 0;
+    if (by_origin || request->may_vary)
+        add(head, "Vary", !by_origin ? "Accept-Encoding" : request->may_vary ? "Accept-Encoding, Origin" : "Origin");
+}
+
 /* What lets browsers call from pages of another origin (the Fetch standard, CORS protocol). */
 static void add_cors(struct response_head *head, const struct http_request *request)
 {
@@ -45,12 +55,10 @@ static void add_cors(struct response_head *head, const struct http_request *requ
         return;
     add(head, "Access-Control-Allow-Origin", origin);
     add(head, "Access-Control-Expose-Headers", "X-Request-Id, Server-Timing, Retry-After, Inference-Header-Content-Length");
-    if (strcmp(origin, "*") != 0)
-        add(head, "Vary", "Origin");
     if (request->call.reply.status == MHD_HTTP_NO_CONTENT && request->head.preflight_method != NULL) {
         add(head, "Access-Control-Allow-Methods", request->call.reply.allow);
         add(head, "Access-Control-Allow-Headers",
-            "Accept, Authorization, Content-Type, X-API-Key, X-Request-Id, Inference-Header-Content-Length");
+            "Accept, Authorization, Content-Encoding, Content-Type, X-API-Key, X-Request-Id, Inference-Header-Content-Length");
         add(head, "Access-Control-Max-Age", "600");
     }
 }
@@ -65,6 +73,11 @@ static void fill_head(struct response_head *head, const struct http_request *req
         add(head, "Content-Type", reply->content_type);
     if (reply->allow != NULL)
         add(head, "Allow", reply->allow);
+    if (request->deflated)
+        add(head, "Content-Encoding", "gzip");
+    add_vary(head, request);
+    if (reply->status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && request->head.content_encoding != NULL)
+        add(head, "Accept-Encoding", "gzip");
     if (reply->status == MHD_HTTP_UNAUTHORIZED)
         add(head, "WWW-Authenticate", "Bearer realm=\"attnd\"");
     if (reply->retry_after_s > 0) {
@@ -83,14 +96,17 @@ static void fill_head(struct response_head *head, const struct http_request *req
 /* The reply's memory goes out as it lies, part by part. */
 static struct MHD_Response *response_of(const struct api_reply *reply)
 {
-    struct MHD_IoVec parts[1 + API_PARTS_MAX];
-    assert(reply->part_count <= API_PARTS_MAX);
     if (reply->part_count == 0) /* the body is only read: the type says otherwise for the library's other memory modes */
         return MHD_create_response_from_buffer(reply->body_bytes, (void *)reply->body, MHD_RESPMEM_PERSISTENT);
+    struct MHD_IoVec *parts = calloc(1 + reply->part_count, sizeof *parts);
+    if (parts == NULL)
+        return NULL;
     parts[0] = (struct MHD_IoVec){reply->body, reply->body_bytes};
     for (size_t i = 0; i < reply->part_count; i++)
         parts[1 + i] = (struct MHD_IoVec){reply->parts[i].data, reply->parts[i].bytes};
-    return MHD_create_response_from_iovec(parts, (unsigned)(1 + reply->part_count), NULL, NULL);
+    struct MHD_Response *response = MHD_create_response_from_iovec(parts, (unsigned)(1 + reply->part_count), NULL, NULL);
+    free(parts); /* the library has made a list of its own */
+    return response;
 }
 
 size_t response_body_bytes(const struct api_reply *reply)

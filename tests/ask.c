@@ -11,6 +11,25 @@
 
 static const struct api_limits usual_limits = {.request_memory_bytes_max = ASK_MEMORY_BYTES_MAX};
 
+static void join_parts(struct ask *ask)
+{
+    struct api_reply *reply = &ask->call.reply;
+    size_t bytes = reply->body_bytes;
+    if (reply->part_count == 0)
+        return;
+    for (size_t i = 0; i < reply->part_count; i++)
+        bytes += reply->parts[i].bytes;
+    ask->joined = malloc(bytes);
+    assert_non_null(ask->joined);
+    memcpy(ask->joined, reply->body, reply->body_bytes);
+    char *at = ask->joined + reply->body_bytes;
+    for (size_t i = 0; i < reply->part_count; at += reply->parts[i].bytes, i++)
+        memcpy(at, reply->parts[i].data, reply->parts[i].bytes);
+    reply->body = ask->joined;
+    reply->body_bytes = bytes;
+    reply->part_count = 0;
+}
+
 typedef void ask_function(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
                           struct api_call *call);
 
@@ -22,6 +41,7 @@ static void ask_by(struct ask *ask, ask_function *function, const char *label, c
     memcpy(ask->body, text, text_bytes);
     const struct api_request request = {.content_type = content_type, .body = ask->body, .body_bytes = text_bytes};
     function(&request, limits, executor, &ask->call);
+    join_parts(ask);
     json_error_t error;
     ask->reply = json_loadb(ask->call.reply.body, ask->call.reply.body_bytes, JSON_REJECT_DUPLICATES, &error);
     if (ask->reply == NULL)
@@ -143,5 +163,6 @@ void ask_done(struct ask *ask)
 {
     json_decref(ask->reply);
     api_call_done(&ask->call);
+    free(ask->joined);
     free(ask->body);
 }

@@ -18,10 +18,11 @@
 #define ASK_MEMORY_BYTES_MAX ((size_t)1 << 30) /* what one request may take */
 
 struct ask {
-    const char *label; /* borrowed: what a failure's message begins with */
-    char *body;        /* owned; the request in memory of just its size, so that sanitizers see a read past its end */
-    struct api_call call;
-    json_t *reply; /* owned; the reply's body, valid JSON without duplicate names */
+    const char *label;    /* borrowed: what a failure's message begins with */
+    char *body;           /* owned; the request in memory of just its size, so that sanitizers see a read past its end */
+    struct api_call call; /* its reply's parts joined */
+    char *joined;         /* owned; NULL where there was one part */
+    json_t *reply;        /* owned; the reply's body, valid JSON without duplicate names */
 };
 
 /* POST /attention, and POST /v2/models/attention/infer. `executor` may be NULL. */

@@ -105,10 +105,8 @@ static void assert_cors(const struct reply *reply, const char *origin)
     assert_non_null(reply_header(reply, "Access-Control-Allow-Origin"));
     assert_string_equal(reply_header(reply, "Access-Control-Allow-Origin"), origin);
     assert_non_null(strstr(reply_header(reply, "Access-Control-Expose-Headers"), "X-Request-Id"));
-    if (strcmp(origin, "*") == 0)
-        assert_null(reply_header(reply, "Vary"));
-    else
-        assert_string_equal(reply_header(reply, "Vary"), "Origin");
+    const char *vary = reply_header(reply, "Vary");
+    assert_true((vary != NULL && strstr(vary, "Origin") != NULL) == (strcmp(origin, "*") != 0));
 }
 
 static void test_cors(void **state)

@@ -11,7 +11,7 @@ struct group {
 
 #define GROUP(tests)                                                                                                           \
     {                                                                                                                          \
-        tests, sizeof tests / sizeof tests[0]                                                                                  \
+        (tests), sizeof(tests) / sizeof((tests)[0])                                                                            \
     }
 
 extern const struct group access_group, attention_group, lifecycle_group, limits_group, log_group, memory_group, protocol_group,

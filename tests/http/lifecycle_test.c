@@ -1,5 +1,6 @@
 /* lifecycle_test.c: options, addresses, start and end. */
 #include <netinet/in.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,6 +237,33 @@ static void test_end_right_after_the_start(void **state)
         attnd_stop(attnd_start(NULL));
 }
 
+static void *ask_for_ever(void *argument)
+{
+    const struct attnd *attnd = argument;
+    for (bool answered = true; answered;) {
+        struct reply reply = request_send(attnd, &(struct request){.path = "/health/ready"});
+        answered = reply.curl_code == 0;
+        reply_done(&reply);
+    }
+    request_cleanup();
+    return NULL;
+}
+
+/* Those who never cease to ask do not keep it from ending. */
+static void test_end_while_asked(void **state)
+{
+    pthread_t askers[4];
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&askers[i], NULL, ask_for_ever, attnd), 0);
+    sleep_s(0.5);
+    (void)kill(attnd->pid, SIGTERM);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_join(askers[i], NULL), 0);
+    assert_int_equal(attnd_wait(attnd), 0);
+}
+
 /* A body that is on its way belongs to a request that was admitted. */
 static void test_drain_waits_for_a_body(void **state)
 {
@@ -303,6 +331,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_drain_on_sigterm),
     HTTP_TEST(test_drain_on_sigint),
     HTTP_TEST(test_end_right_after_the_start),
+    HTTP_TEST(test_end_while_asked),
     HTTP_TEST(test_drain_waits_for_a_body),
     HTTP_TEST(test_second_signal),
     HTTP_TEST(test_end_with_idle_connections),
