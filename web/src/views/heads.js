@@ -25,7 +25,7 @@ export function create(host) {
     const chosen = h("p", { class: "hint", id: "heads-about", "aria-live": "polite" });
     const grid = h("div", { class: "thumbs", role: "group", "aria-label": "Heads" });
     const items = h("div", { class: "thumbs", role: "group", "aria-label": "Batch items" });
-    const headsTitle = h("h3", {}, "Heads"), itemsTitle = h("h3", {}, "Batch items");
+    const headsTitle = h("h2", {}, "Heads"), itemsTitle = h("h2", {}, "Batch items");
     host.append(headsTitle, chosen, grid, itemsTitle, items);
 
     function open(head) {
