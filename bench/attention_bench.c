@@ -5,6 +5,7 @@
  * Prints one line of JSON: medians in ms; the limit of fused multiply-adds in GFLOP/s and of reading memory in GB/s, both on
  * THREADS threads. Compare within one run only: the machine is rarely alone. */
 #include <cblas.h>
+#include <malloc.h>
 #include <math.h>
 #include <pthreadpool.h>
 #include <stdatomic.h>
@@ -254,6 +255,8 @@ int main(int argument_count, char **arguments)
     double seconds = strtod(arguments[9], NULL);
     const char *kernel = getenv("ATTND_KERNEL");
     blas_init();
+    (void)mallopt(M_MMAP_THRESHOLD, 64 << 20); /* as the daemon: memory is kept from call to call */
+    (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
     if (kernel != NULL && !kernels_choose(kernel))
         return 2;
     struct team team = {.pool = pthreadpool_create(threads), .threads = threads};

@@ -70,8 +70,11 @@ static void NAME(pack_queries)(struct NAME(walk) *walk)
         for (size_t first = 0; first < plan->D; first += KERNEL_DEPTH_MAX) {
             REAL *to = walk->queries + (first / KERNEL_DEPTH_MAX * QUERY_TILE + r) * KERNEL_ROW_STRIDE;
             size_t count = size_min(KERNEL_DEPTH_MAX, plan->D - first);
-            for (size_t d = 0; d < count; d++)
-                to[d] = (REAL)row[(ptrdiff_t)(first + d) * query->stride[3]];
+            if (sizeof(ELEMENT) == sizeof(REAL) && query->stride[3] == 1)
+                memcpy(to, row + first, count * sizeof *to);
+            else
+                for (size_t d = 0; d < count; d++)
+                    to[d] = (REAL)row[(ptrdiff_t)(first + d) * query->stride[3]];
         }
     }
 }

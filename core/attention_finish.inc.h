@@ -40,6 +40,10 @@ static void NAME(row_finish)(struct NAME(walk) *walk, size_t r)
     if (walk->odd_output[r] || walk->sums == NULL)
         return;
     ELEMENT *to = NAME(result_row)(walk, &results->output, r);
+    if (sizeof(ELEMENT) == sizeof(REAL) && results->output.stride[3] == 1) {
+        memcpy(to, walk->sums + r * walk->sums_stride, plan->Dv * sizeof *to);
+        return;
+    }
     for (size_t d = 0; d < plan->Dv; d++)
         to[(ptrdiff_t)d * results->output.stride[3]] = (ELEMENT)walk->sums[r * walk->sums_stride + d];
 }

@@ -6,6 +6,10 @@ static void NAME(pack_key_panel)(const struct attention_plan *plan, size_t b, si
 {
     const struct tensor *key = &plan->problem->key;
     size_t width = plan->key_panel;
+    if (plan->kernels->KERNEL(pack) != NULL && sizeof(ELEMENT) == sizeof(REAL) && key->stride[3] == 1) {
+        plan->kernels->KERNEL(pack)(tensor_row(key, b, g, first), key->stride[2], count, plan->D, panel);
+        return;
+    }
     for (size_t j = 0; j < count; j++) {
         const ELEMENT *row = tensor_row(key, b, g, first + j);
         for (size_t d = 0; d < plan->D; d++)
@@ -22,19 +26,21 @@ static bool NAME(pack_value)(const struct attention_plan *plan, size_t b, size_t
     const struct tensor *value = &plan->problem->value;
     const ELEMENT *row = tensor_row(value, b, g, j);
     size_t width = plan->value_panel;
-    REAL odd = 0; /* 0 while all is finite, NaN after */
+    bool finite = true;
     for (size_t panel = 0; panel < plan->value_panel_count; panel++) {
         REAL *to = panels + (panel * plan->Tk + j) * width;
         size_t columns = size_min(width, plan->Dv - panel * width);
-        for (size_t d = 0; d < columns; d++) {
-            to[d] = (REAL)row[(ptrdiff_t)(panel * width + d) * value->stride[3]];
-            odd += to[d] - to[d];
-        }
+        if (sizeof(ELEMENT) == sizeof(REAL) && value->stride[3] == 1)
+            memcpy(to, row + panel * width, columns * sizeof *to);
+        else
+            for (size_t d = 0; d < columns; d++)
+                to[d] = (REAL)row[(ptrdiff_t)(panel * width + d) * value->stride[3]];
         memset(to + columns, 0, (width - columns) * sizeof *to);
+        finite = finite && plan->kernels->KERNEL(finite_row)(to, columns);
     }
-    for (size_t panel = 0; panel < plan->value_panel_count && odd != 0; panel++)
+    for (size_t panel = 0; panel < plan->value_panel_count && !finite; panel++)
         memset(panels + (panel * plan->Tk + j) * width, 0, width * sizeof(REAL));
-    return odd == 0;
+    return finite;
 }
 
 void NAME(attention_pack)(struct attention_plan *plan, size_t b, size_t g, size_t first)

@@ -63,8 +63,11 @@ static void NAME(emit)(const struct NAME(walk) *walk, const struct NAME(tile) *t
     for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
         const REAL *from = NAME(score_row)(walk, tile, r);
         ELEMENT *to = NAME(result_row)(walk, t, r);
-        for (size_t j = 0; j < tile->count; j++)
-            to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)from[j];
+        if (sizeof(ELEMENT) == sizeof(REAL) && t->stride[3] == 1)
+            memcpy(to + tile->first, from, tile->count * sizeof *to);
+        else
+            for (size_t j = 0; j < tile->count; j++)
+                to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)from[j];
     }
 }
 

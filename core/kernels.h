@@ -75,6 +75,11 @@ struct kernels {
     void (*dots_f32)(const struct kernel_dots_f32 *dots);
     void (*dots_f64)(const struct kernel_dots_f64 *dots);
 
+    /* Packs `count` keys, rows of `depth` contiguous numbers `stride` apart, as columns of a panel (panel_columns wide, the missing
+     * ones 0). NULL: none of its own. */
+    void (*pack_f32)(const float *keys, ptrdiff_t stride, size_t count, size_t depth, float *panel);
+    void (*pack_f64)(const double *keys, ptrdiff_t stride, size_t count, size_t depth, double *panel);
+
     /* row[j] = exp(row[j] - max), with error <= 2 ulp; returns the sum of the new row. `max` is finite, elements
      * are at most max, or -infinity. */
     float (*exp_row_f32)(float *row, size_t count, float max);

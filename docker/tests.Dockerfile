@@ -10,18 +10,14 @@ FROM ${ATTND_IMAGE} AS attnd
 
 # ---- the tests
 FROM ${BASE} AS build
-RUN apt-get update -qq \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-        gcc libc6-dev make pkg-config \
-        libjansson-dev libmicrohttpd-dev libopenblas-pthread-dev libpthreadpool-dev >/dev/null \
-    && rm -rf /var/lib/apt/lists/*
+WORKDIR /attnd
+COPY scripts/deps scripts/
+RUN scripts/deps build
 RUN apt-get update -qq \
     && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
         libcmocka-dev libcurl4-gnutls-dev openssl >/dev/null \
     && rm -rf /var/lib/apt/lists/*
-WORKDIR /attnd
 COPY Makefile VERSION ./
-COPY scripts/deps scripts/
 COPY core core
 COPY api api
 COPY server server

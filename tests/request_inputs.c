@@ -250,15 +250,17 @@ static void rotate(struct grid *grid, int64_t first_position, json_t *rope)
     }
 }
 
+#define INPUT_COUNT 7
+
 void answer_inputs(struct request_answer *answer)
 {
-    struct grid *const grids[] = {&answer->x,     &answer->context,  &answer->key,       &answer->query,
-                                  &answer->value, &answer->past_key, &answer->past_value};
-    static const char *const names[] = {"x", "context", "key", "query", "value", "past_key", "past_value"};
+    struct grid *const grids[INPUT_COUNT] = {&answer->x,     &answer->context,  &answer->key,       &answer->query,
+                                             &answer->value, &answer->past_key, &answer->past_value};
+    static const char *const names[INPUT_COUNT] = {"x", "context", "key", "query", "value", "past_key", "past_value"};
     json_t *seed = answer_field(answer, "seed");
     struct random random;
     random_init(&random, json_is_integer(seed) ? (uint64_t)json_integer_value(seed) : (uint64_t)json_number_value(seed));
-    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
         *grids[i] = grid_read(answer_field(answer, names[i]), answer->narrow);
         draw_tensor(answer, &random, grids[i], names[i]);
     }

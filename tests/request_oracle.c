@@ -47,7 +47,7 @@ static void spread_mask(const struct request_answer *answer, unsigned char *ret_
     const size_t full[4] = {answer->B, answer->H, answer->Tq, answer->Tk};
     json_t *semantics = answer_field(answer, "mask_semantics");
     bool drops = semantics != NULL && strcmp(json_string_value(semantics), "drop") == 0;
-    size_t axes[4], rank = 0; /* of `full`, those that the weights have */
+    size_t axes[4] = {0}, rank = 0; /* of `full`, those that the weights have */
     for (size_t axis = 0; axis < 4; axis++)
         if (axis >= 2 || (axis == 0 ? answer->has_batch : answer->has_heads))
             axes[rank++] = axis;
@@ -296,12 +296,14 @@ void request_answer_init(struct request_answer *ret, json_t *request)
     answer_results(ret);
 }
 
+#define GRID_COUNT 10
+
 void request_answer_done(struct request_answer *answer)
 {
-    struct grid *const grids[] = {&answer->x,           &answer->context,      &answer->query,      &answer->key,
-                                  &answer->value,       &answer->past_key,     &answer->past_value, &answer->mask,
-                                  &answer->present_key, &answer->present_value};
-    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
+    struct grid *const grids[GRID_COUNT] = {&answer->x,           &answer->context,      &answer->query,      &answer->key,
+                                            &answer->value,       &answer->past_key,     &answer->past_value, &answer->mask,
+                                            &answer->present_key, &answer->present_value};
+    for (size_t i = 0; i < GRID_COUNT; i++)
         grid_done(grids[i]);
     for (size_t i = 0; i < LAYER_COUNT; i++) {
         grid_done(&answer->weight[i]);

@@ -1,7 +1,9 @@
-/* product.inc.h: rows times panels, the one product of attention's tiles. Included once a precision, with REAL, LANES (numbers a
- * vector), ROWS (rows of registers: ROWS * 2 sums live in them) and NAME(x) defined. */
+/* product.inc.h: rows times panels, the one product of attention's tiles. Included once a precision, with REAL, INTEGER (as wide),
+ * LANES (numbers a vector), ROWS (rows of registers: ROWS * 2 sums live in them) and NAME(x) defined. */
 
 typedef REAL NAME(panel_lanes) __attribute__((vector_size(LANES * sizeof(REAL))));
+
+typedef INTEGER NAME(panel_mask) __attribute__((vector_size(LANES * sizeof(INTEGER))));
 
 #define PANEL (2 * LANES) /* panel_columns: two vectors */
 
@@ -69,6 +71,50 @@ static void NAME(product)(const struct NAME(kernel_product) *p)
             r += step;
         }
     }
+}
+
+/* Which elements of two vectors, one behind the other, make the lower and the upper half of both interleaved. */
+static inline NAME(panel_mask) NAME(interleaved)(bool upper)
+{
+    NAME(panel_mask) mask;
+    for (int i = 0; i < (int)LANES; i++)
+        mask[i] = (i / 2 + (upper ? (int)LANES / 2 : 0)) + (i % 2 != 0 ? (int)LANES : 0);
+    return mask;
+}
+
+/* LANES keys at LANES dimensions, transposed: interleaving row i with row i + LANES/2, log2(LANES) times. */
+static inline __attribute__((always_inline)) void NAME(pack_square)(const REAL *keys, ptrdiff_t stride, REAL *panel)
+{
+    const NAME(panel_mask) low = NAME(interleaved)(false), high = NAME(interleaved)(true);
+    NAME(panel_lanes) rows[LANES], next[LANES];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < LANES; i++)
+        rows[i] = NAME(panel_load)(keys + (ptrdiff_t)i * stride);
+#pragma GCC unroll 4
+    for (size_t round = LANES; round > 1; round /= 2) {
+#pragma GCC unroll 16
+        for (size_t i = 0; i < LANES / 2; i++) {
+            next[2 * i] = __builtin_shuffle(rows[i], rows[i + LANES / 2], low);
+            next[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + LANES / 2], high);
+        }
+#pragma GCC unroll 16
+        for (size_t i = 0; i < LANES; i++)
+            rows[i] = next[i];
+    }
+#pragma GCC unroll 16
+    for (size_t i = 0; i < LANES; i++)
+        NAME(panel_store)(panel + i * PANEL, rows[i]);
+}
+
+static void NAME(pack)(const REAL *keys, ptrdiff_t stride, size_t count, size_t depth, REAL *panel)
+{
+    size_t whole_keys = count / LANES * LANES, whole_depth = depth / LANES * LANES;
+    for (size_t j = 0; j < whole_keys; j += LANES)
+        for (size_t d = 0; d < whole_depth; d += LANES)
+            NAME(pack_square)(keys + (ptrdiff_t)j * stride + d, stride, panel + d * PANEL + j);
+    for (size_t d = 0; d < depth; d++)
+        for (size_t j = d < whole_depth ? whole_keys : 0; j < PANEL; j++)
+            panel[d * PANEL + j] = j < count ? keys[(ptrdiff_t)j * stride + (ptrdiff_t)d] : 0;
 }
 
 static inline REAL NAME(lanes_sum)(NAME(panel_lanes) lanes)

@@ -3,6 +3,9 @@
  * no step relies on a product being rounded on its own. */
 #include "core/kernels.h"
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -40,20 +43,26 @@ static inline lanes_f32 select_f32(lanes_i32 mask, lanes_f32 yes, lanes_f32 no)
     return (lanes_f32)select_i32(mask, (lanes_i32)yes, (lanes_i32)no);
 }
 
-/* 2^n for -126 <= n <= 127. */
-static inline lanes_f32 power_of_two(lanes_i32 n)
+/* p * 2^n for the n that rounding left in the low bits of `shifted`, rounded once where the result is subnormal: by an instruction
+ * of its own where there is one, else by two factors. */
+static inline lanes_f32 times_power_of_two(lanes_f32 p, lanes_f32 shifted)
 {
-    return (lanes_f32)((n + 127) << 23);
+#ifdef __AVX512F__
+    return (lanes_f32)_mm512_scalef_ps((__m512)p, (__m512)(shifted - ROUND_MAGIC));
+#else
+    lanes_i32 n = (lanes_i32)shifted - (lanes_i32)((lanes_f32){0} + ROUND_MAGIC);
+    lanes_i32 half = n >> 1;
+    return p * (lanes_f32)((half + 127) << 23) * (lanes_f32)((n - half + 127) << 23);
+#endif
 }
 
 /* e^x for x <= 0: x = n ln 2 + r with |r| <= ln(2)/2, e^r by a polynomial interpolated at Chebyshev's nodes (relative error
- * 1e-8), then two factors for 2^n, so that a subnormal result is rounded once. */
+ * 1e-8). */
 static inline lanes_f32 exp_lanes(lanes_f32 x)
 {
-    const lanes_f32 zero = {0};
-    x = select_f32(x > EXP_ZERO, x, zero + EXP_ZERO);
+    lanes_i32 live = x > EXP_ZERO;
+    x = (lanes_f32)((lanes_i32)x & live); /* banned keys take the way of 0: products that vanish are slow on some processors */
     lanes_f32 shifted = x * LOG2_E + ROUND_MAGIC;
-    lanes_i32 n = (lanes_i32)shifted - (lanes_i32)(zero + ROUND_MAGIC);
     lanes_f32 n_real = shifted - ROUND_MAGIC;
     lanes_f32 r = x - n_real * LN2_HIGH;
     r = r - n_real * LN2_LOW;
@@ -63,8 +72,7 @@ static inline lanes_f32 exp_lanes(lanes_f32 x)
     p = p * r + 0.5F;
     p = p * (r * r) + r;
     p = p + 1.0F;
-    lanes_i32 half = n >> 1;
-    return p * power_of_two(half) * power_of_two(n - half);
+    return (lanes_f32)((lanes_i32)times_power_of_two(p, shifted) & live);
 }
 
 static inline float sum_lanes(const lanes_f32 *lanes)
@@ -122,8 +130,8 @@ static inline lanes_f64 exp_lanes_f64(lanes_f64 x)
 {
     const lanes_f64 zero = {0};
     lanes_i64 magic = (lanes_i64)(zero + WIDE_ROUND_MAGIC);
-    lanes_i64 low = x > WIDE_EXP_ZERO;
-    x = (lanes_f64)((low & (lanes_i64)x) | (~low & (lanes_i64)(zero + WIDE_EXP_ZERO)));
+    lanes_i64 live = x > WIDE_EXP_ZERO;
+    x = (lanes_f64)(live & (lanes_i64)x);
     lanes_f64 shifted = x * WIDE_LOG2_E + WIDE_ROUND_MAGIC;
     lanes_f64 n = shifted - WIDE_ROUND_MAGIC;
     lanes_f64 r = x - n * WIDE_LN2_HIGH;
@@ -141,7 +149,7 @@ static inline lanes_f64 exp_lanes_f64(lanes_f64 x)
     p = p + 1.0;
     lanes_i64 half = (lanes_i64)(n * 0.5 + WIDE_ROUND_MAGIC) - magic;
     lanes_i64 rest = (lanes_i64)shifted - magic - half;
-    return p * (lanes_f64)((half + 1023) << 52) * (lanes_f64)((rest + 1023) << 52);
+    return (lanes_f64)(live & (lanes_i64)(p * (lanes_f64)((half + 1023) << 52) * (lanes_f64)((rest + 1023) << 52)));
 }
 
 static double exp_row_f64(double *row, size_t count, double max)
@@ -286,23 +294,28 @@ static bool finite_row_f64(const double *row, size_t count)
 #endif
 
 #define REAL float
+#define INTEGER int32_t
 #define LANES (VECTOR_BYTES / sizeof(float))
 #define NAME(x) x##_f32
 #include "core/kernels/product.inc.h"
 #undef REAL
+#undef INTEGER
 #undef LANES
 #undef NAME
 
 #define REAL double
+#define INTEGER int64_t
 #define LANES (VECTOR_BYTES / sizeof(double))
 #define NAME(x) x##_f64
 #include "core/kernels/product.inc.h"
 #undef REAL
+#undef INTEGER
 #undef LANES
 #undef NAME
 
 #define PRODUCT(precision) product_##precision
 #define DOTS(precision) dots_##precision
+#define PACK(precision) pack_##precision
 #define PANEL_COLUMNS(type) (2 * VECTOR_BYTES / sizeof(type))
 
 #else
@@ -311,6 +324,7 @@ static bool finite_row_f64(const double *row, size_t count)
 
 #define PRODUCT(precision) product_blas_##precision
 #define DOTS(precision) NULL
+#define PACK(precision) NULL
 #define ROWS 0
 #define PANEL_COLUMNS(type) 0
 
@@ -326,12 +340,14 @@ const struct kernels TARGET_TABLE(KERNEL_TARGET) = {
     .name = TARGET_NAME(KERNEL_TARGET),
     .panel_columns_f32 = PANEL_COLUMNS(float),
     .panel_columns_f64 = PANEL_COLUMNS(double),
-    .rows_f32 = ROWS,
-    .rows_f64 = ROWS,
+    .rows_f32 = 2 * ROWS, /* two turns of a panel that is in the first cache */
+    .rows_f64 = 2 * ROWS,
     .product_f32 = PRODUCT(f32),
     .product_f64 = PRODUCT(f64),
     .dots_f32 = DOTS(f32),
     .dots_f64 = DOTS(f64),
+    .pack_f32 = PACK(f32),
+    .pack_f64 = PACK(f64),
     .exp_row_f32 = exp_row_f32,
     .exp_row_f64 = exp_row_f64,
     .max_row_f32 = max_row_f32,

@@ -9,13 +9,13 @@
 static size_t blocks_left = SIZE_MAX; /* that aligned_alloc still gives */
 
 /* Arenas take their blocks from here: in place of the C library's, it runs out when told. */
-void *aligned_alloc(size_t alignment, size_t bytes)
+void *aligned_alloc(size_t alignment, size_t size)
 {
     void *memory;
     if (blocks_left == 0)
         return NULL;
     blocks_left -= blocks_left != SIZE_MAX;
-    return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
+    return posix_memalign(&memory, alignment, size) == 0 ? memory : NULL;
 }
 
 /* One of each kind; all are answered. */

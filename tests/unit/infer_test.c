@@ -59,11 +59,11 @@ static void short_masks_ban_the_rest(void **state)
 static void short_masks_and_lengths(void **state)
 {
     (void)state;
-    static const char inputs[] = FP32("Q", "[2,1,1,1]", "[1,1]") "," FP32("K", "[2,1,3,1]", "[0,0,0,0,0,0]") "," FP32(
+    static const char inputs[] = FP32("Q", "[2,1,2,1]", "[1,1,1,1]") "," FP32("K", "[2,1,3,1]", "[0,0,0,0,0,0]") "," FP32(
         "V", "[2,1,3,1]", "[10,20,60,10,20,60]") "," BOOL("attn_mask", "[1,2]", "[true,true]") "," INT64("nonpad_kv_seqlen",
                                                                                                          "[2]", "[3,1]");
-    static const double y[] = {15, 10};
-    check_y("\"is_causal\":1", inputs, "[2,1,1,1]", 2, y);
+    static const double y[] = {15, 15, 0, 10};
+    check_y("\"is_causal\":1", inputs, "[2,1,2,1]", 4, y);
 }
 
 static void a_mask_of_one_key_is_padded_not_broadcast(void **state)

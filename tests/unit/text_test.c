@@ -7,9 +7,9 @@
 
 #include "api/number_write.h"
 #include "api/text.h"
+#include "api/text_tensor.h"
 #include "core/size.h"
 #include "tests/check.h"
-#include "tests/grid.h"
 #include "tests/number_text.h"
 #include "tests/view.h"
 
@@ -69,14 +69,22 @@ static void test_strings_that_are_no_utf8(void **state)
 
 /* ---- tensors ---- */
 
+/* The text of all elements, in a room of just the size that was computed; its length in *ret_bytes. New. */
+static char *written(const struct tensor *t, bool flat, int decimals, size_t *ret_bytes)
+{
+    const struct text_style style = {.digits = t->dtype, .flat = flat, .decimals = decimals};
+    size_t count = tensor_count(t);
+    size_t room_bytes = text_tensor_offset(t->dtype, t->rank, t->shape, style, count) + TEXT_TENSOR_SLACK_BYTES;
+    char *room = test_alloc(room_bytes, 1);
+    *ret_bytes = (size_t)(text_tensor_write(t, style, 0, count, room) - room);
+    assert_true(*ret_bytes <= room_bytes);
+    return room;
+}
+
 static void check_tensor(const struct tensor *t, bool flat, int decimals, const char *expected)
 {
-    size_t room_bytes = text_tensor_bytes_max(t->dtype, t->rank, t->shape, flat, decimals);
-    char *room = test_alloc(room_bytes, 1);
-    struct text text;
-    text_init(&text, room, room_bytes);
-    text_tensor(&text, t, flat, decimals);
-    size_t bytes = (size_t)(text.at - text.start);
+    size_t bytes;
+    char *room = written(t, flat, decimals, &bytes);
     if (bytes != strlen(expected) || memcmp(room, expected, bytes) != 0)
         fail_msg("%.*s, should be %s", (int)bytes, room, expected);
     free(room);
@@ -160,14 +168,8 @@ static void check_room(enum dtype dtype, double x, size_t rank, const size_t *sh
     view_store(&t, values);
     for (int decimals = -1; decimals <= NUMBER_DECIMALS_MAX; decimals++) {
         for (int flat = 0; flat <= 1; flat++) {
-            size_t room_bytes = text_tensor_bytes_max(dtype, rank, shape, flat != 0, decimals);
-            char *room = test_alloc(room_bytes, 1);
-            struct text text;
-            text_init(&text, room, room_bytes);
-            text_tensor(&text, &t, flat != 0, decimals);
-            size_t bytes = (size_t)(text.at - text.start);
-            if (bytes > room_bytes)
-                fail_msg("%.17g, %d decimals, %zu elements: %zu bytes in a room of %zu", x, decimals, count, bytes, room_bytes);
+            size_t bytes;
+            char *room = written(&t, flat != 0, decimals, &bytes);
             json_t *json = json_loadb(room, bytes, JSON_DECODE_ANY, NULL);
             assert_true(json_is_array(json));
             json_decref(json);
@@ -203,10 +205,12 @@ static void test_bounds_do_not_wrap(void **state)
     (void)state;
     const size_t longest = 2147483647;
     const size_t shape[4] = {longest, longest, longest, longest}, hollow[4] = {longest, longest, longest, 0};
-    assert_true(text_tensor_bytes_max(DTYPE_F32, 4, shape, false, -1) == SIZE_MAX);
-    assert_true(text_tensor_bytes_max(DTYPE_F64, 4, shape, true, 17) == SIZE_MAX);
-    assert_true(text_tensor_bytes_max(DTYPE_F32, 4, hollow, false, -1) == SIZE_MAX);
-    assert_true(text_tensor_bytes_max(DTYPE_F32, 4, hollow, true, -1) < 100);
+    const struct text_style nested = {.digits = DTYPE_F32, .decimals = -1},
+                            flat = {.digits = DTYPE_F32, .flat = true, .decimals = 17};
+    assert_true(text_tensor_offset(DTYPE_F32, 4, shape, nested, SIZE_MAX) == SIZE_MAX);
+    assert_true(text_tensor_offset(DTYPE_F64, 4, shape, flat, SIZE_MAX) == SIZE_MAX);
+    assert_true(text_tensor_offset(DTYPE_F32, 4, hollow, nested, 0) == SIZE_MAX);
+    assert_true(text_tensor_offset(DTYPE_F32, 4, hollow, flat, 0) < 100);
 }
 
 int main(void)
