@@ -1,32 +1,66 @@
 #include "server/body.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/size.h"
 
 #define BODY_FIRST_ROOM_BYTES ((size_t)16 * 1024)
+#define BODY_MAPPED_BYTES_MIN ((size_t)2 << 20)
+#define BODY_PAGE_BYTES ((size_t)2 << 20) /* a huge one */
 
 void body_init(struct body *body, struct budget *budget, size_t bytes_max)
 {
     *body = (struct body){.budget = budget, .bytes_max = bytes_max};
 }
 
+/* Moves to addresses for all that may come. Returns false where there are none: then it stays as it is. */
+static bool map(struct body *body)
+{
+    size_t bytes = size_add(body->bytes_max, 2 * BODY_PAGE_BYTES);
+    void *mapped = budget_take_spare(body->budget, &bytes);
+    if (mapped == NULL) {
+        mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (mapped == MAP_FAILED)
+            return false;
+        (void)madvise(mapped, bytes, MADV_HUGEPAGE);
+    }
+    char *data = (char *)mapped + (BODY_PAGE_BYTES - (uintptr_t)mapped % BODY_PAGE_BYTES);
+    if (body->bytes > 0)
+        memcpy(data, body->data, body->bytes);
+    free(body->data);
+    body->data = data;
+    body->mapped = mapped;
+    body->mapped_bytes = bytes;
+    return true;
+}
+
+static bool make_room(struct body *body, size_t room_bytes)
+{
+    if (body->mapped != NULL || (room_bytes >= BODY_MAPPED_BYTES_MIN && map(body)))
+        return true;
+    char *data = realloc(body->data, room_bytes);
+    body->data = data != NULL ? data : body->data;
+    return data != NULL;
+}
+
 static bool grow(struct body *body, size_t needed_bytes, struct error *err)
 {
     size_t wanted = size_max(needed_bytes, size_max(BODY_FIRST_ROOM_BYTES, size_multiply(2, body->room_bytes)));
     size_t room_bytes = size_min(wanted, body->bytes_max);
+    if (room_bytes >= BODY_MAPPED_BYTES_MIN) /* whole pages */
+        room_bytes = size_add(room_bytes, BODY_PAGE_BYTES - 1) / BODY_PAGE_BYTES * BODY_PAGE_BYTES;
     size_t more_bytes = room_bytes - body->room_bytes;
     if (!budget_take_body(body->budget, more_bytes))
         return error_set(err, ERROR_NO_MEMORY, "no room for %zu bytes of request body: other requests' bodies fill the memory",
                          room_bytes);
-    char *data = realloc(body->data, room_bytes);
-    if (data == NULL) {
+    if (!make_room(body, room_bytes)) {
         budget_return_body(body->budget, more_bytes);
         return error_set(err, ERROR_NO_MEMORY, "the machine has no %zu bytes of memory left", room_bytes);
     }
-    body->data = data;
     body->room_bytes = room_bytes;
     return true;
 }
@@ -44,7 +78,10 @@ bool body_append(struct body *body, const char *data, size_t bytes, struct error
 
 void body_done(struct body *body)
 {
-    free(body->data);
+    if (body->mapped != NULL)
+        budget_keep_spare(body->budget, body->mapped, body->mapped_bytes);
+    else
+        free(body->data);
     if (body->room_bytes > 0)
         budget_return_body(body->budget, body->room_bytes);
     *body = (struct body){.budget = body->budget};

@@ -1,7 +1,9 @@
 /* body.h: a request's body as it arrives.
  *
  * The buffer follows what has arrived, doubling and never past what is still allowed, and every byte of it is booked in
- * the budget: so a Content-Length alone takes no memory.
+ * the budget: so a Content-Length alone takes no memory. A body that becomes large moves once, to addresses for all that is
+ * allowed, which take memory as they are written to: on huge pages where the system has them, since for a body of megabytes the
+ * faults of small ones cost as much time as its bytes.
  *
  * Threads  one body belongs to one thread at a time. */
 #ifndef ATTND_SERVER_BODY_H
@@ -16,9 +18,11 @@
 struct body {
     struct budget *budget; /* borrowed */
     char *data;            /* owned */
-    size_t bytes;          /* arrived */
-    size_t room_bytes;     /* allocated and booked */
-    size_t bytes_max;      /* Content-Length, or the limit where the length is not known */
+    void *mapped;          /* owned: the addresses that data lies in; NULL while it is small */
+    size_t mapped_bytes;
+    size_t bytes;      /* arrived */
+    size_t room_bytes; /* allocated and booked */
+    size_t bytes_max;  /* Content-Length, or the limit where the length is not known */
 };
 
 void body_init(struct body *body, struct budget *budget, size_t bytes_max);

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include "core/size.h"
 #include "server/sync.h"
@@ -31,7 +32,41 @@ static void let_go_locked(struct budget *budget, size_t bytes)
     if (budget->freed_bytes <= free_bytes_locked(budget) - bytes)
         return;
     (void)malloc_trim(0);
+    if (budget->spare != NULL)
+        (void)munmap(budget->spare, budget->spare_bytes);
+    budget->spare = NULL;
     budget->freed_bytes = 0;
+}
+
+/* Of two spares the larger stays. */
+void budget_keep_spare(struct budget *budget, void *mapped, size_t bytes)
+{
+    (void)madvise(mapped, bytes, MADV_FREE);
+    sync_lock(&budget->mutex);
+    if (budget->spare == NULL || budget->spare_bytes < bytes) {
+        void *other = budget->spare;
+        size_t other_bytes = budget->spare_bytes;
+        budget->spare = mapped;
+        budget->spare_bytes = bytes;
+        mapped = other;
+        bytes = other_bytes;
+    }
+    sync_unlock(&budget->mutex);
+    if (mapped != NULL)
+        (void)munmap(mapped, bytes);
+}
+
+void *budget_take_spare(struct budget *budget, size_t *bytes)
+{
+    sync_lock(&budget->mutex);
+    bool fits = budget->spare != NULL && budget->spare_bytes >= *bytes;
+    void *spare = fits ? budget->spare : NULL;
+    if (fits) {
+        *bytes = budget->spare_bytes;
+        budget->spare = NULL;
+    }
+    sync_unlock(&budget->mutex);
+    return spare;
 }
 
 bool budget_take_body(struct budget *budget, size_t bytes)
@@ -140,5 +175,7 @@ void budget_return_grant(struct budget *budget, struct budget_grant *grant)
 void budget_done(struct budget *budget)
 {
     assert(budget->bodies_bytes == 0 && budget->grants_bytes == 0 && budget->first == NULL);
+    if (budget->spare != NULL)
+        (void)munmap(budget->spare, budget->spare_bytes);
     sync_done(&budget->mutex, &budget->changed);
 }

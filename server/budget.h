@@ -10,6 +10,9 @@
  * What is given back must have been freed before, but the C library may keep it: small pieces between others that live on.
  * Before that could add up to more than the total, the library is told to let go of it.
  *
+ * The addresses of the last large body are kept for the next one, whose pages then need not be zeroed, which costs as much as
+ * receiving it. Meanwhile the system may take the pages back at any time (MADV_FREE), so they are in nobody's way.
+ *
  * Threads  every function from any thread. */
 #ifndef ATTND_SERVER_BUDGET_H
 #define ATTND_SERVER_BUDGET_H
@@ -35,6 +38,8 @@ struct budget {
     size_t freed_bytes;                 /* given back since the C library was last told to let go */
     size_t giver_count;                 /* holders of a grant that do not wait for more */
     struct budget_waiter *first, *last; /* those that wait for a grant */
+    void *spare;                        /* owned: addresses that are kept, or NULL */
+    size_t spare_bytes;
 };
 
 void budget_init(struct budget *budget, size_t total_bytes, size_t grant_bytes_max);
@@ -42,6 +47,12 @@ void budget_init(struct budget *budget, size_t total_bytes, size_t grant_bytes_m
 /* Books `bytes` more of a request's body. Returns false where there is no room. */
 bool budget_take_body(struct budget *budget, size_t bytes) __attribute__((warn_unused_result));
 void budget_return_body(struct budget *budget, size_t bytes);
+
+/* Takes over addresses from mmap, whose content is of no interest any more. */
+void budget_keep_spare(struct budget *budget, void *mapped, size_t bytes);
+
+/* Returns at least `*bytes` kept addresses, the caller's to unmap or to give back, and sets *bytes to how many; NULL: none. */
+void *budget_take_spare(struct budget *budget, size_t *bytes);
 
 /* Adds `bytes` to the job's grant, waiting for others to give back as said above.
  * Fails  no_memory: nobody will give back enough. deadline: the job was stopped while it waited. */

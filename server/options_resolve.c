@@ -22,7 +22,7 @@
 #define CONNECTIONS_MEMORY_PART 10 /* connections may hold a tenth */
 #define QUEUE_JOBS_PER_THREAD 64
 #define REQUEST_MEMORY_BYTES_LEAST ((size_t)64 * 1024)
-#define FILES_BESIDES_CONNECTIONS 64 /* listening, epoll, standard streams, connections that linger after a refusal */
+#define FILES_BESIDES_CONNECTIONS 96 /* listening, epoll, standard streams, connections that linger after a refusal */
 
 static size_t number_or(size_t given, size_t otherwise)
 {

@@ -56,9 +56,10 @@ function save(tensors, request) {
 function load(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  delete header.__metadata__;
   const tensors = {};
   for (const [name, { shape, data_offsets: [begin, end] }] of Object.entries(header))
-    if (name !== "__metadata__") tensors[name] = { shape, data: new Float32Array(buffer.slice(8 + length + begin, 8 + length + end)) };
+    tensors[name] = { shape, data: new Float32Array(buffer.slice(8 + length + begin, 8 + length + end)) };
   return tensors;
 }
 

@@ -1,0 +1,21 @@
+// ns a number that JSON.parse and JSON.stringify take for the array in a file; CPU time, medians. Prints one JSON array.
+import { readFileSync } from "node:fs";
+
+const text = readFileSync(process.argv[2], "utf8");
+const runs = 7;
+
+function median(run, count) {
+  const took = [];
+  for (let i = 0; i < runs; i++) {
+    const start = process.cpuUsage();
+    run();
+    const { user, system } = process.cpuUsage(start);
+    took.push(((user + system) * 1000) / count);
+  }
+  return took.sort((a, b) => a - b)[runs >> 1];
+}
+
+const numbers = JSON.parse(text);
+const read = median(() => JSON.parse(text), numbers.length);
+const write = median(() => JSON.stringify(numbers), numbers.length);
+console.log(JSON.stringify([read, write, process.version]));

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Measures tensors on the wire and writes the report, Markdown, to stdout.
+
+    bench/wire_report.py BUILD_FOLDER       with attnd and bench/wire in it
+
+First ns a number for reading and writing the same text of a million float32, one process after the other, in CPU time; then whole
+requests over loopback, beside a copy of the same bytes by two sockets, in turns with it: wall time and the daemon's CPU time."""
+import datetime
+import json
+import os
+import platform
+import socket
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import numpy as np
+import orjson
+
+COUNT = 1_000_000
+RUNS = 7
+ROUNDS = 7
+SIZES_MB = (1, 10, 100)
+ROW = 64
+SAFETENSORS = "application/x-safetensors"
+build = sys.argv[1]
+
+
+def median_ns(run, runs=RUNS):
+    took = []
+    for _ in range(runs):
+        start = time.process_time_ns()
+        run()
+        took.append((time.process_time_ns() - start) / COUNT)
+    return statistics.median(took)
+
+
+def measure_numbers():
+    """{name: (read, write)}, in ns a number, and ns a byte of memcpy."""
+    numbers = np.random.default_rng(1337).standard_normal(COUNT).astype(np.float32)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write("[" + ",".join(str(x) for x in numbers) + "]")  # numpy writes a float32's shortest digits
+        file.flush()
+        out = subprocess.run([f"{build}/bench/wire", file.name], stdout=subprocess.PIPE, check=True, text=True).stdout
+        own = json.loads(out)
+        out = subprocess.run(["node", "bench/wire_numbers.mjs", file.name], stdout=subprocess.PIPE, check=True, text=True).stdout
+        node = json.loads(out)
+        with open(file.name, "rb") as again:
+            text = again.read()
+    tree = json.loads(text)
+    results = {
+        "attnd": own["attnd"],
+        f"orjson {orjson.__version__}": [median_ns(lambda: orjson.loads(text)), median_ns(lambda: orjson.dumps(tree))],
+        f"Node {node[2]}, JSON": node[:2],
+        "jansson": own["jansson"],
+        f"Python {platform.python_version()}, json": [median_ns(lambda: json.loads(text), 3), median_ns(lambda: json.dumps(tree), 3)],
+    }
+    return results, own["memcpy"], len(text) / COUNT
+
+
+# ---- over loopback --------------------------------------------------------------------------------------------------
+
+
+def receive(connection, buffer):
+    """One message with a Content-Length into the buffer. Returns (begin, end) of its body; (0, 0) at the end of the stream."""
+    view, got, end = memoryview(buffer), 0, None
+    while end is None or got < end:
+        count = connection.recv_into(view[got:], 1 << 20)
+        if count == 0:
+            return 0, 0
+        got += count
+        begin = buffer.find(b"\r\n\r\n", 0, 8192)
+        if end is None and begin >= 0:
+            head = bytes(buffer[:begin]).decode().lower()
+            begin += 4
+            end = begin + int(head.partition("content-length: ")[2].partition("\r\n")[0])
+    return end - int(head.partition("content-length: ")[2].partition("\r\n")[0]), end
+
+
+class Copy(threading.Thread):
+    """Takes a request's bytes and sends a reply of as many bytes as it is told: what loopback and two copies cost, nothing else."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.address = self.socket.getsockname()
+        self.reply_bytes = 0
+        self.buffer = bytearray(130_000_000)
+
+    def run(self):
+        while True:
+            connection, _ = self.socket.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            while receive(connection, self.buffer) != (0, 0):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % self.reply_bytes)
+                connection.sendall(memoryview(self.buffer)[:self.reply_bytes])
+
+
+def cpu_s(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def body_of(kind, size_mb):
+    """About so many bytes of tokens that come back as they are: nothing is computed."""
+    per_number = 4 if kind == SAFETENSORS else 11.7
+    rows = int(size_mb * 1e6 / per_number / ROW)
+    x = np.random.default_rng(7).standard_normal((rows, ROW)).astype(np.float32)
+    fields = {"projection": "identity", "return": ["x"]}
+    if kind != SAFETENSORS:
+        text = "[" + ",".join("[" + ",".join(str(v) for v in row) + "]" for row in x) + "]"
+        return (json.dumps(fields)[:-1] + ', "x": ' + text + "}").encode()
+    header = {"__metadata__": {"request": json.dumps(fields)},
+              "x": {"dtype": "F32", "shape": [rows, ROW], "data_offsets": [0, x.nbytes]}}
+    head = json.dumps(header).encode()
+    head += b" " * (-len(head) % 8)
+    return struct.pack("<Q", len(head)) + head + x.tobytes()
+
+
+def ask(connection, kind, body, buffer):
+    head = (f"POST /attention HTTP/1.1\r\nHost: attnd\r\nContent-Type: {kind}\r\nAccept: {kind}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n").encode()
+    start = time.perf_counter()
+    connection.sendall(head)
+    try:
+        connection.sendall(body)
+    except OSError:
+        pass  # refused: the reply says why
+    begin, end = receive(connection, buffer)
+    took = time.perf_counter() - start
+    if not buffer.startswith(b"HTTP/1.1 200"):
+        sys.exit(f"wire_report: {bytes(buffer[:600])}")
+    return took, end - begin
+
+
+def connect(address):
+    connection = socket.create_connection(address)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def measure_requests():
+    """[(kind, bytes in, bytes out, best and median s, best and median s of the copy, CPU s of the daemon)]"""
+    copy = Copy()
+    copy.start()
+    buffer = bytearray(300_000_000)
+    daemon = subprocess.Popen([f"{build}/attnd", "--listen", "127.0.0.1:0", "--max-request-memory", "2G"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True)
+    results = []
+    try:
+        host, _, port = daemon.stdout.readline().strip().rpartition("/")[2].partition(":")
+        ours, theirs = connect((host, int(port))), connect(copy.address)
+        for kind in ("application/json", SAFETENSORS):
+            for size_mb in SIZES_MB:
+                body = body_of(kind, size_mb)
+                ask(ours, kind, body, buffer)
+                took, copied, cpu = [], [], cpu_s(daemon.pid)
+                for _ in range(ROUNDS):
+                    seconds, copy.reply_bytes = ask(ours, kind, body, buffer)
+                    took.append(seconds)
+                    copied.append(ask(theirs, kind, body, buffer)[0])
+                cpu = (cpu_s(daemon.pid) - cpu) / ROUNDS
+                results.append((kind, len(body), copy.reply_bytes, min(took), statistics.median(took), min(copied),
+                                statistics.median(copied), cpu))
+    finally:
+        daemon.terminate()
+        daemon.wait(60)
+    return results
+
+
+# ---- the report -----------------------------------------------------------------------------------------------------
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        return next((line.partition(": ")[2].strip() for line in file if line.startswith("model name")), platform.machine())
+
+
+def main():
+    load = os.getloadavg()[0]
+    numbers, memcpy_ns, bytes_a_number = measure_numbers()
+    requests = measure_requests()
+    version = subprocess.run([f"{build}/attnd", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")[0]
+    print("# Tensors on the wire\n")
+    print(f"{datetime.date.today()}, {processor()}, {os.cpu_count()} cores, load {load:.0f} before, {os.getloadavg()[0]:.0f} after; "
+          f"{version}. Written by `make bench-wire`.\n")
+    print("## A million float32 as one JSON array\n")
+    print(f"Normal deviates with their shortest digits, {bytes_a_number:.1f} bytes a number. One core, CPU time, medians, all in one "
+          "run on the same text.\nattnd reads into float32 what it found by its scan, which is counted; the others read into their "
+          "language's numbers.\n")
+    print("| | read, ns a number | write, ns a number | attnd is faster by |\n|---|---:|---:|---:|")
+    own = numbers["attnd"]
+    for name, (read, write) in numbers.items():
+        factor = "" if name == "attnd" else f"{read / own[0]:.1f}, {write / own[1]:.1f}"
+        print(f"| {name} | {read:.1f} | {write:.1f} | {factor} |")
+    print("\n## Whole requests over loopback\n")
+    print("Tokens in, the same tokens out, nothing computed; one connection. Beside it, in turns, a copy: two sockets that carry as "
+          "many bytes\nboth ways and do nothing else. Throughput is bytes in and out by time, of the fastest of "
+          f"{ROUNDS}; medians suffer from whatever else\nruns on the machine. memcpy is that of the text above, "
+          f"{1 / memcpy_ns:.1f} GB/s. The daemon's CPU time is over all its threads.\n")
+    print("| body | MB in | MB out | ms, best | ms, median | GB/s | of the copy | of memcpy | daemon's CPU, ms | GB/s of CPU time |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for kind, bytes_in, bytes_out, best, median, copy_best, _, cpu in requests:
+        rate = (bytes_in + bytes_out) / best / 1e9
+        name = "safetensors" if kind == SAFETENSORS else "JSON"
+        cpu_rate = f"{(bytes_in + bytes_out) / cpu / 1e9:.2f}" if cpu > 0.005 else ""
+        print(f"| {name} | {bytes_in / 1e6:.1f} | {bytes_out / 1e6:.1f} | {best * 1e3:.1f} | {median * 1e3:.1f} | {rate:.2f} | "
+              f"{copy_best / best * 100:.0f} % | {rate * memcpy_ns * 100:.0f} % | {cpu * 1e3:.0f} | {cpu_rate} |")
+
+
+main()
