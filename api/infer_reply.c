@@ -77,7 +77,7 @@ bool infer_write_reply(struct job *job, const struct executor *executor, struct 
     text_add(&parts.text, ",\"outputs\":[");
     for (size_t i = 0; i < infer->output_count; i++)
         write_output(&parts, job, i, &binary_parts[i]);
-    bool binary = memchr(infer->binary, true, sizeof infer->binary) != NULL;
+    bool binary = memchr(infer->binary, 1, sizeof infer->binary) != NULL;
     text_add(&parts.text, binary ? "]}" : "]}\n");
     text_parts_cut(&parts);
     *ret = (struct api_reply){

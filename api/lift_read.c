@@ -157,6 +157,7 @@ static size_t unravel(struct lift_reading *reading, size_t first)
     const struct lift_array *array = reading->array;
     size_t depth = first == 0 ? 0 : array->rank;
     for (size_t axis = array->rank; axis-- > 0 && first > 0;) {
+        /* cppcheck-suppress zerodivcond ; an array that has an element has no axis of 0 */
         reading->index[axis] = first % array->shape[axis];
         first /= array->shape[axis];
         if (reading->index[axis] == 0 && depth == axis + 1)

@@ -9,8 +9,8 @@
 #ifndef ATTND_API_NUMBER_WRITE_H
 #define ATTND_API_NUMBER_WRITE_H
 
-#define NUMBER_F32_BYTES_MAX 24 /* room that number_write_f32 and its rounded form may touch; rounded text is at most 22 */
-#define NUMBER_F64_BYTES_MAX 32 /* the same for f64; rounded text is at most 30 */
+#define NUMBER_F32_BYTES_MAX 24      /* room that number_write_f32 and its rounded form may touch; rounded text is at most 22 */
+#define NUMBER_F64_BYTES_MAX 32      /* the same for f64; rounded text is at most 30 */
 #define NUMBER_F32_TEXT_BYTES_MAX 19 /* text of number_write_f32, as -1234567900000000.0 */
 #define NUMBER_F64_TEXT_BYTES_MAX 24 /* the same for f64, as -2.2250738585072014e-308 */
 #define NUMBER_DECIMALS_MAX 17

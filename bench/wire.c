@@ -47,7 +47,7 @@ static int compare(const void *a, const void *b)
 /* The median over `runs` of what one run takes, in ns a unit. */
 static double measure(void (*run)(struct bench *), struct bench *bench, int runs, size_t units)
 {
-    double took_ns[RUNS];
+    double took_ns[RUNS] = {0};
     for (int i = 0; i < runs; i++) {
         double start_ns = cpu_ns();
         run(bench);

@@ -43,8 +43,10 @@ static bool make_room(struct body *body, size_t room_bytes)
     if (body->mapped != NULL || (room_bytes >= BODY_MAPPED_BYTES_MIN && map(body)))
         return true;
     char *data = realloc(body->data, room_bytes);
-    body->data = data != NULL ? data : body->data;
-    return data != NULL;
+    if (data == NULL)
+        return false;
+    body->data = data;
+    return true;
 }
 
 static bool grow(struct body *body, size_t needed_bytes, struct error *err)

@@ -19,4 +19,10 @@ static inline bool setting_slow(void)
     return setting_size("ATTND_TEST_SLOW", 0) != 0;
 }
 
+/* For loops over cases: 1, or where things are slow `step`, so that one case in `step` is left. */
+static inline size_t setting_step(size_t step)
+{
+    return setting_slow() ? step : 1;
+}
+
 #endif

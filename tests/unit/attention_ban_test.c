@@ -11,6 +11,7 @@
 #include "tests/blas_setup.h"
 #include "tests/check.h"
 #include "tests/kernel_turn.h"
+#include "tests/setting.h"
 
 #define SEED_COUNT 24
 
@@ -127,7 +128,7 @@ static bool *poison_rows(const struct attention_case *c, const struct tensor *vi
 
 static void check_poisoned(bool poison_the_value)
 {
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += setting_step(3)) {
         for (size_t p = 0; p < POISON_COUNT; p++) {
             struct attention_case c;
             struct case_results clean, poisoned;
@@ -163,7 +164,7 @@ static void poisoned_values(void **state)
 static void poisoned_queries_spoil_their_rows_only(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += setting_step(3)) {
         struct attention_case c;
         struct case_results clean, poisoned;
         struct draw draw = {seed + 1000};
@@ -215,7 +216,7 @@ static void poisoned_values_leave_the_weights_alone(void **state)
 static void poisoned_mask_under_another_ban(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += setting_step(3)) {
         struct attention_case c;
         struct case_results clean, poisoned;
         struct attention_dims dims = {seed % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 2, 60, 60 + 4 * seed, 8, 8};

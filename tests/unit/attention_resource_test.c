@@ -6,6 +6,7 @@
 #include "tests/blas_setup.h"
 #include "tests/check.h"
 #include "tests/kernel_turn.h"
+#include "tests/setting.h"
 #include "tests/worker_pool.h"
 
 static const unsigned option_mixes[] = {
@@ -62,7 +63,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     struct worker_pool workers;
     worker_pool_init(&workers, 3);
-    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT * 2; k++) {
+    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT * 2; k += setting_step(3)) {
         struct attention_dims dims = {k % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 1, 20 + 13 * k, 30 + 17 * k, 12, 10};
         struct attention_case c;
         struct case_results r;
@@ -120,7 +121,7 @@ static void check_every_stop(const struct attention_case *c, struct case_results
 static void every_stop_is_a_deadline(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT; k++) {
+    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT; k += setting_step(3)) {
         struct attention_dims dims = {k % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 1, 150, 530, 8, 8};
         struct attention_case c;
         struct case_results r;

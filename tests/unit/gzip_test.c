@@ -37,9 +37,8 @@ static void inflated_init(struct inflated *in, const void *data, size_t bytes, s
     error_init(&in->err);
     budget_init(&in->budget, budget_bytes, 0);
     body_init(&in->body, &in->budget, bytes_max);
-    char *copy = malloc(bytes + 1); /* of just its size for the sanitizers */
+    char *copy = malloc(bytes > 0 ? bytes : 1); /* of just its size for the sanitizers */
     assert_non_null(copy);
-    copy = realloc(copy, bytes > 0 ? bytes : 1);
     memcpy(copy, data, bytes);
     in->done = gzip_inflate(copy, bytes, &job, &in->body, &in->err);
     free(copy);

@@ -57,8 +57,7 @@ static void inputs(void **state)
     (void)state;
     static const struct refused cases[] = {
         {.body = "{}", .error = "/inputs: inputs is missing"},
-        {.body = "{\"inputs\":[]}",
-         .error = "/inputs: an empty array, where an array of input tensors is expected"},
+        {.body = "{\"inputs\":[]}", .error = "/inputs: an empty array, where an array of input tensors is expected"},
         {.body = "{\"inputs\":{\"Q\":1}}", .error = "/inputs: an object, where an array of input tensors is expected"},
         {.body = "{\"inputs\":[1]}",
          .error = "/inputs: an array of numbers of shape [1], where an array of input tensors is expected"},
