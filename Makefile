@@ -109,7 +109,7 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench lint layers format \
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench bench-wire lint layers format \
 	docker docker-test fresh-check deps test-deps lint-deps clean help
 
 attnd: $(B)/attnd ## builds attnd (the default)
@@ -202,6 +202,10 @@ docker-test: ## tests the container, also with the HTTP tests inside of Docker (
 
 fresh-check: ## `make run` and `make test` from a clean clone in a bare Debian (HALF=run: only that)
 	@scripts/fresh-check $(HALF)
+
+bench-wire: $(B)/attnd $(B)/bench/wire ## measures tensors on the wire beside other languages, writes bench/wire.md
+	@scripts/deps test
+	@bench/wire_run $(B) bench/wire.md
 
 lint: export LINT_FLAGS = $(COMPILE_FLAGS)
 lint: lint-deps ## checks format, defects, banned functions, scripts and openapi.yaml
