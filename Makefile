@@ -109,16 +109,17 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench bench-wire lint layers format \
-	docker docker-test fresh-check deps test-deps lint-deps clean help
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench bench-wire lint layers \
+	format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps clean help
 
-attnd: $(B)/attnd ## builds attnd (the default)
+attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there (the default)
+	$(if $(SANITIZER),@:,$(build_web))
 
 unit-tests: $(UNIT_TESTS)
 http-tests: $(B)/attnd $(HTTP_TEST)
 tool-tests: $(B)/tests/tools/faults
 fuzzers: $(FUZZERS)
-attnd unit-tests http-tests tool-tests fuzzers:
+unit-tests http-tests tool-tests fuzzers:
 	@:
 
 $(B)/attnd: $(SERVER_OBJECTS) $(ROOM_OBJECTS)
@@ -166,6 +167,34 @@ $(B)/.deps: scripts/deps
 
 .SECONDARY:
 -include $(shell [ ! -d $(B) ] || find $(B) -name '*.d')
+
+# ---- the web UI -----------------------------------------------------------------------------------------------------
+
+WEB := build/web/index.html
+WEB_SOURCES := $(wildcard web/*.* web/src/*.js web/src/views/*.js) openapi.yaml
+
+web: $(WEB) ## builds the web UI into build/web (needs npm)
+	@:
+
+$(WEB): $(WEB_SOURCES) web/node_modules/.package-lock.json
+	$(call say,WEB,build/web)
+	$(Q)cd web && OUT="$(CURDIR)/build/web" node build.mjs
+
+web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json: %/node_modules/.package-lock.json: %/package-lock.json
+	$(call say,NPM,$*)
+	$(Q)cd $* && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts && touch node_modules/.package-lock.json
+
+# Without npm, or without what it would fetch, attnd is built all the same, and says so on its first page.
+build_web = +@if [ ! -f web/package.json ]; then :; \
+	elif ! command -v npm >/dev/null; then echo "  the web UI is left out: there is no npm"; \
+	else $(MAKE) --no-print-directory web || echo "  the web UI is left out: see above"; fi
+
+browser-tests: $(B)/attnd $(WEB) tests/browser/node_modules/.package-lock.json
+	@:
+
+bench-web: test-deps ## measures the web UI in a browser
+	+@$(MAKE) --no-print-directory browser-tests
+	@node tests/browser/bench.mjs
 
 # ---- what people type -----------------------------------------------------------------------------------------------
 # The scripts call make again, so that libraries installed on the way are seen. They start with + to share the job server.

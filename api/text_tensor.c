@@ -89,7 +89,7 @@ size_t text_tensor_offset(enum dtype dtype, size_t rank, const size_t *shape, st
     if (style.decimals >= 0)
         number = dtype == DTYPE_F32 ? NUMBER_F32_BYTES_MAX : NUMBER_F64_BYTES_MAX;
     size_t bytes = size_multiply(first, number + 1); /* and a comma */
-    if (shape_count(rank, shape) == 0) /* two brackets and a comma an array */
+    if (shape_count(rank, shape) == 0)               /* two brackets and a comma an array */
         for (size_t axis = 0; axis < rank && !style.flat; axis++)
             bytes = size_add(bytes, size_multiply(3, shape_count(axis, shape)));
     else

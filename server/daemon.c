@@ -99,6 +99,8 @@ static bool load_files(struct daemon *daemon, struct error *err)
     const struct options *options = daemon->options;
     if (options->api_key_file != NULL && !keys_load(options->api_key_file, &daemon->keys, err))
         return false;
+    if (!static_load(options->web_root, &daemon->files, err))
+        return false;
     if (options->tls_cert_file == NULL)
         return true;
     daemon->tls_cert = read_tls_file("--tls-cert", options->tls_cert_file, err);
@@ -147,6 +149,7 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
 static void free_files(struct daemon *daemon)
 {
     keys_done(&daemon->keys);
+    static_done(&daemon->files);
     free(daemon->tls_cert);
     free(daemon->tls_key);
 }

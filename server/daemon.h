@@ -18,6 +18,7 @@
 #include "server/options.h"
 #include "server/pool.h"
 #include "server/queue.h"
+#include "server/static.h"
 #include "server/statistics.h"
 #include "server/workers.h"
 
@@ -33,6 +34,7 @@ struct daemon {
     const struct options *options; /* borrowed */
     struct log *log;               /* borrowed */
     struct keys keys;
+    struct static_files files;
     struct budget budget;
     struct queue queue;
     struct pool pool;

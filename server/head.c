@@ -21,6 +21,7 @@ static const struct head_field fields[] = {
     {"Content-Type", offsetof(struct head, content_type)},
     {"Expect", offsetof(struct head, expect)},
     {"Inference-Header-Content-Length", offsetof(struct head, json_length)},
+    {"If-None-Match", offsetof(struct head, if_none_match)},
     {"Origin", offsetof(struct head, origin)},
     {"Access-Control-Request-Method", offsetof(struct head, preflight_method)},
     {"X-Request-Id", offsetof(struct head, request_id)},

@@ -12,7 +12,7 @@ struct MHD_Connection;
 struct head {
     /* Values of headers, borrowed until the request is completed; NULL where absent. */
     const char *accept, *accept_encoding, *api_key, *authorization, *content_encoding, *content_length_text, *content_type,
-        *expect, *json_length, *origin, *preflight_method, *request_id, *transfer_encoding;
+        *expect, *if_none_match, *json_length, *origin, *preflight_method, *request_id, *transfer_encoding;
     bool http_1_1;
     bool has_body;
     bool length_known;   /* by Content-Length; else the body is chunked */

@@ -3,7 +3,7 @@
  * Closing a socket with unread bytes resets the connection, and the reset may overtake the reply that says why. So what
  * the client still sends is read and dropped for a while, until the client closes, too.
  *
- * Threads  guarded by the caller. */
+ * Threads  belongs to one. */
 #ifndef ATTND_SERVER_LINGERING_H
 #define ATTND_SERVER_LINGERING_H
 

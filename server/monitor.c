@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "server/sync.h"
 
@@ -104,6 +105,13 @@ static void run_all(struct job *job)
     }
 }
 
+static void take_arrivals_locked(struct monitor *monitor)
+{
+    for (size_t i = 0; i < monitor->arrival_count; i++)
+        lingering_add(&monitor->lingering, monitor->arrivals[i]);
+    monitor->arrival_count = 0;
+}
+
 static void *watch(void *argument)
 {
     struct monitor *monitor = argument;
@@ -113,19 +121,22 @@ static void *watch(void *argument)
         struct monitor_garbage *garbage = monitor->garbage;
         struct job *stopped = NULL;
         int64_t now_ms = clock_ms();
+        bool tick = now_ms >= tick_at_ms;
         monitor->garbage = NULL;
-        if (now_ms >= tick_at_ms) {
+        take_arrivals_locked(monitor);
+        if (tick) {
             tick_at_ms = now_ms + MONITOR_TICK_MS;
             watch_clients_locked(monitor, now_ms);
             stopped = take_stopped_locked(monitor);
             cut_late_locked(monitor, now_ms);
-            lingering_tick(&monitor->lingering);
         }
         sync_unlock(&monitor->mutex);
+        if (tick)
+            lingering_tick(&monitor->lingering);
         run_all(stopped);
         free_garbage(garbage);
         sync_lock(&monitor->mutex);
-        if (monitor->garbage != NULL || monitor->stopping)
+        if (monitor->garbage != NULL || monitor->arrival_count > 0 || monitor->stopping)
             continue;
         if (monitor->first == NULL && monitor->lingering.count == 0)
             (void)pthread_cond_wait(&monitor->changed, &monitor->mutex);
@@ -167,6 +178,7 @@ void monitor_stop(struct monitor *monitor)
     sync_unlock(&monitor->mutex);
     (void)pthread_join(monitor->thread, NULL);
     assert(monitor->first == NULL);
+    take_arrivals_locked(monitor);
     lingering_done(&monitor->lingering);
     free_garbage(monitor->garbage);
     free(monitor->polls);
@@ -234,9 +246,13 @@ bool connection_was_cut(struct connection *connection)
 void monitor_linger(struct monitor *monitor, int fd)
 {
     sync_lock(&monitor->mutex);
-    lingering_add(&monitor->lingering, fd);
+    bool taken = monitor->arrival_count < LINGER_COUNT_MAX;
+    if (taken)
+        monitor->arrivals[monitor->arrival_count++] = fd;
     (void)pthread_cond_signal(&monitor->changed);
     sync_unlock(&monitor->mutex);
+    if (!taken)
+        (void)close(fd);
 }
 
 void monitor_free_later(struct monitor *monitor, struct monitor_garbage *garbage)

@@ -56,8 +56,10 @@ struct monitor {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct connection *first;
-    struct lingering lingering;
     struct monitor_garbage *garbage;
+    int arrivals[LINGER_COUNT_MAX]; /* sockets that are to linger, until the thread takes them over */
+    size_t arrival_count;
+    struct lingering lingering; /* the thread's own */
     bool stopping;
     size_t poll_count_max;
     struct pollfd *polls;       /* [poll_count_max] scratch of the thread */

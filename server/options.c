@@ -50,6 +50,7 @@ static const struct option_rule option_table[] = {
     {"tls-cert", "FILE", "certificate chain, PEM: serve HTTPS (none)", OPTION_TEXT, FIELD(tls_cert_file), 0, 0},
     {"tls-key", "FILE", "the certificate's private key, PEM (none)", OPTION_TEXT, FIELD(tls_key_file), 0, 0},
     {"log-format", "text|json", "form of the log lines on stderr (text)", OPTION_TEXT, FIELD(log_format_name), 0, 0},
+    {"web-root", "DIR", "folder of the web UI (web beside the program, if it is there)", OPTION_TEXT, FIELD(web_root), 0, 0},
     {"gzip", "json|all|off", "replies that are compressed for clients that accept gzip (json)", OPTION_TEXT, FIELD(gzip_name),
      0, 0},
     {"kernel", "NAME", "kernels to compute with: avx512, avx2 or generic (the fastest that the processor runs)", OPTION_TEXT,

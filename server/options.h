@@ -13,6 +13,7 @@
 #include "server/machine.h"
 
 #define OPTIONS_LISTEN_DEFAULT "127.0.0.1:8080"
+#define OPTIONS_PATH_BYTES_MAX 1024
 
 /* Which replies are compressed for clients that accept gzip. */
 enum options_gzip { OPTIONS_GZIP_JSON, OPTIONS_GZIP_ALL, OPTIONS_GZIP_OFF };
@@ -24,6 +25,7 @@ struct options {
     const char *cors_origin;
     const char *tls_cert_file, *tls_key_file;
     const char *log_format_name;
+    const char *web_root; /* after options_resolve NULL where there is no UI */
     const char *gzip_name;
     const char *health_check_url;
     const char *kernel;
@@ -39,6 +41,7 @@ struct options {
     size_t request_timeout_s;
 
     enum log_format log_format;
+    char web_root_found[OPTIONS_PATH_BYTES_MAX]; /* what web_root points to where it was not given */
     enum options_gzip gzip;
 };
 

@@ -1,5 +1,6 @@
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "core/size.h"
@@ -21,7 +22,7 @@
 #define CONNECTIONS_MEMORY_PART 10 /* connections may hold a tenth */
 #define QUEUE_JOBS_PER_THREAD 64
 #define REQUEST_MEMORY_BYTES_LEAST ((size_t)64 * 1024)
-#define FILES_BESIDES_CONNECTIONS 64 /* listening, epoll, standard streams, connections that linger after a refusal */
+#define FILES_BESIDES_CONNECTIONS 96 /* listening, epoll, standard streams, connections that linger after a refusal */
 
 static size_t number_or(size_t given, size_t otherwise)
 {
@@ -122,6 +123,27 @@ static bool check_cors_origin(const struct options *options, struct error *err)
     return true;
 }
 
+/* The UI that `make` builds lies beside the program. */
+static void find_web_root(struct options *options)
+{
+    static const char name[] = "web", page[] = "/index.html";
+    char *path = options->web_root_found;
+    ssize_t length = readlink("/proc/self/exe", path, sizeof options->web_root_found);
+    if (length <= 0 || (size_t)length >= sizeof options->web_root_found)
+        return;
+    path[length] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash == NULL || (size_t)(slash + 1 - path) + sizeof name + sizeof page > sizeof options->web_root_found)
+        return;
+    memcpy(slash + 1, name, sizeof name);
+    char *end = slash + sizeof name;
+    memcpy(end, page, sizeof page);
+    bool there = access(path, R_OK) == 0;
+    *end = '\0';
+    if (there)
+        options->web_root = path;
+}
+
 bool options_resolve(struct options *options, const struct machine *machine, struct error *err)
 {
     if (options->listen == NULL)
@@ -130,6 +152,8 @@ bool options_resolve(struct options *options, const struct machine *machine, str
     options->queue_jobs_max = number_or(options->queue_jobs_max, options->threads * QUEUE_JOBS_PER_THREAD);
     options->idle_timeout_s = number_or(options->idle_timeout_s, 30);
     options->request_timeout_s = number_or(options->request_timeout_s, 60);
+    if (options->web_root == NULL)
+        find_web_root(options);
     if ((options->tls_cert_file == NULL) != (options->tls_key_file == NULL))
         return error_set(err, ERROR_INVALID, "--tls-cert and --tls-key need each other");
     return resolve_connections(options, machine, err) && resolve_memory(options, machine, err) &&
@@ -143,7 +167,9 @@ void options_log(const struct options *options, const struct machine *machine, s
     log_event(log, "threads %zu, queue %zu, memory %zu, max-request-memory %zu, max-body %zu, max-connections %zu",
               options->threads, options->queue_jobs_max, options->memory_bytes_max, options->request_memory_bytes_max,
               options->body_bytes_max, options->connections_max);
-    log_event(log, "request-timeout %zu s, idle-timeout %zu s, keys %s, TLS %s, CORS %s", options->request_timeout_s,
-              options->idle_timeout_s, options->api_key_file != NULL ? "asked for" : "not asked for",
-              options->tls_cert_file != NULL ? "on" : "off", options->cors_origin != NULL ? options->cors_origin : "off");
+    log_event(log, "request-timeout %zu s, idle-timeout %zu s, keys %s, TLS %s, CORS %s, web root %s",
+              options->request_timeout_s, options->idle_timeout_s,
+              options->api_key_file != NULL ? "asked for" : "not asked for", options->tls_cert_file != NULL ? "on" : "off",
+              options->cors_origin != NULL ? options->cors_origin : "off",
+              options->web_root != NULL ? options->web_root : "none");
 }

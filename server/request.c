@@ -176,7 +176,7 @@ static enum MHD_Result read_head(struct http_request *request, const char *metho
         api_problem(&err, NULL, &request->call);
         return answer_now(request);
     }
-    switch (router_find(request->method, request->target, &request->route, &allow, &err)) {
+    switch (router_find(request->method, request->target, &request->daemon->files, &request->route, &allow, &err)) {
     case ROUTER_ERROR:
         return refuse(request, &err, allow);
     case ROUTER_OPTIONS:
@@ -184,6 +184,13 @@ static enum MHD_Result read_head(struct http_request *request, const char *metho
         return answer_early(request);
     case ROUTER_FOUND:
         break;
+    }
+    if (request->route->file != NULL) {
+        request->form = static_form_for(request->route->file, &request->head);
+        static_answer(request->route->file, request->form, &request->head, &request->call);
+        request->may_vary = true;
+        request->deflated = request->form == &request->route->file->gzip && request->call.reply.body_bytes > 0;
+        return answer_early(request);
     }
     if (request->route->answer != NULL) {
         request->route->answer(request->daemon, &request->call);

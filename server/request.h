@@ -22,6 +22,7 @@
 #include "server/job.h"
 #include "server/monitor.h"
 #include "server/router.h"
+#include "server/static.h"
 
 #define REQUEST_METHOD_BYTES_MAX 16  /* longer ones are cut: no method served here is */
 #define REQUEST_TARGET_BYTES_MAX 256 /* the same */
@@ -45,7 +46,8 @@ struct http_request {
     struct connection *connection; /* borrowed */
     enum request_stage stage;
     struct head head;
-    const struct route *route; /* NULL where none fits */
+    const struct route *route;      /* NULL where none fits */
+    const struct static_form *form; /* of a file that is the reply; else NULL */
     char method[REQUEST_METHOD_BYTES_MAX + 1];
     char target[REQUEST_TARGET_BYTES_MAX + 1];
     char id[REQUEST_ID_BYTES_MAX + 1];

@@ -24,11 +24,13 @@ static void reply_too_slow(struct http_request *request)
 
 static const char *how_it_ended(const struct http_request *request, enum MHD_RequestTerminationCode how, bool too_slow)
 {
-    if (too_slow)
-        return "too slow";
     if (job_why_stopped(&request->job) == JOB_CLIENT_GONE)
         return "client gone";
-    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK || (request->replied && request->lingers))
+    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        return "ok";
+    if (too_slow)
+        return "too slow";
+    if (request->replied && request->lingers)
         return "ok";
     return how == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN ? "shutdown" : "client gone";
 }

@@ -8,7 +8,7 @@
 
 #include "server/daemon.h"
 
-#define RESPONSE_HEADERS_MAX 16
+#define RESPONSE_HEADERS_MAX 20
 #define RESPONSE_HEAD_BYTES_MAX 4096
 
 struct response_head {
@@ -63,12 +63,32 @@ static void add_cors(struct response_head *head, const struct http_request *requ
     }
 }
 
+/* Pages load nothing from elsewhere and run no inline script; what a page draws it may take from itself. Styles are also set
+ * by scripts of the API reference. */
+#define CONTENT_SECURITY_POLICY                                                                                                \
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; "   \
+    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+static void add_file_headers(struct response_head *head, const struct http_request *request)
+{
+    const struct static_file *file = request->route->file;
+    add(head, "Cache-Control", file->cache_control);
+    add(head, "ETag", request->form->etag);
+    add(head, "X-Content-Type-Options", "nosniff");
+    add(head, "Content-Security-Policy", CONTENT_SECURITY_POLICY);
+    add(head, "Referrer-Policy", "no-referrer");
+    add(head, "Cross-Origin-Opener-Policy", "same-origin");
+}
+
 static void fill_head(struct response_head *head, const struct http_request *request)
 {
     const struct api_reply *reply = &request->call.reply;
     head->count = 0;
     add(head, "X-Request-Id", request->id);
-    add(head, "Cache-Control", "no-store");
+    if (request->form != NULL)
+        add_file_headers(head, request);
+    else
+        add(head, "Cache-Control", "no-store");
     if (reply->content_type != NULL)
         add(head, "Content-Type", reply->content_type);
     if (reply->allow != NULL)

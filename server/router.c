@@ -5,6 +5,7 @@
 
 #include "server/health.h"
 #include "server/infer.h"
+#include "server/static.h"
 
 static const struct route routes[] = {
     {.path = "/attention", .method = "POST", .allow = "POST, OPTIONS", .compute = api_attention},
@@ -64,11 +65,16 @@ static void set_not_found(struct error *err)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s %s", i > 0 ? ", " : "", routes[i].method,
                                    routes[i].path);
     }
-    (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path; there are %s", list);
+    (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path; there are GET / (to look at), %s", list);
 }
 
-enum router_outcome router_find(const char *method, const char *target, const struct route **ret_route, const char **ret_allow,
-                                struct error *err)
+static const struct route *route_at(const struct static_files *files, size_t i)
+{
+    return i < ROUTE_COUNT ? &routes[i] : &files->files[i - ROUTE_COUNT].route;
+}
+
+enum router_outcome router_find(const char *method, const char *target, const struct static_files *files,
+                                const struct route **ret_route, const char **ret_allow, struct error *err)
 {
     const char *path = skip_origin(target);
     const struct route *other_method = NULL;
@@ -78,15 +84,16 @@ enum router_outcome router_find(const char *method, const char *target, const st
         *ret_allow = "GET, HEAD, POST, OPTIONS";
         return ROUTER_OPTIONS;
     }
-    for (size_t i = 0; i < ROUTE_COUNT; i++) {
-        if (!path_is(path, routes[i].path))
+    for (size_t i = 0; i < ROUTE_COUNT + files->count; i++) {
+        const struct route *route = route_at(files, i);
+        if (!path_is(path, route->path))
             continue;
-        *ret_allow = routes[i].allow;
-        if (method_is(method, &routes[i])) {
-            *ret_route = &routes[i];
+        *ret_allow = route->allow;
+        if (method_is(method, route)) {
+            *ret_route = route;
             return ROUTER_FOUND;
         }
-        other_method = &routes[i];
+        other_method = route;
     }
     if (other_method == NULL) {
         set_not_found(err);

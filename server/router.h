@@ -1,4 +1,4 @@
-/* router.h: which path and method lead where: one table. */
+/* router.h: which path and method lead where: one table, continued by the files of the web UI. */
 #ifndef ATTND_SERVER_ROUTER_H
 #define ATTND_SERVER_ROUTER_H
 
@@ -8,6 +8,8 @@
 #include "core/error.h"
 
 struct daemon;
+struct static_file;
+struct static_files;
 
 /* Answers at once, on the sockets' thread: must neither wait nor compute. */
 typedef void route_answer(const struct daemon *daemon, struct api_call *call);
@@ -23,7 +25,8 @@ struct route {
     bool alias;         /* leads where another path does, and need not be named */
     /* One of: */
     route_answer *answer;
-    route_compute *compute; /* asks for a key where there are keys */
+    route_compute *compute;         /* asks for a key where there are keys */
+    const struct static_file *file; /* of the web UI */
 };
 
 enum router_outcome {
@@ -37,7 +40,8 @@ enum api_face router_face(const char *target);
 
 /* `target` is the request's as the client sent it: a path with an optional query, a whole URL, or "*".
  * Puts the Allow header's value, static, or NULL to *ret_allow. */
-enum router_outcome router_find(const char *method, const char *target, const struct route **ret_route, const char **ret_allow,
-                                struct error *err) __attribute__((warn_unused_result));
+enum router_outcome router_find(const char *method, const char *target, const struct static_files *files,
+                                const struct route **ret_route, const char **ret_allow, struct error *err)
+    __attribute__((warn_unused_result));
 
 #endif

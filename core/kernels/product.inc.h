@@ -82,6 +82,20 @@ static inline NAME(panel_mask) NAME(interleaved)(bool upper)
     return mask;
 }
 
+/* The lanes of a and behind them those of b, as the mask picks them. */
+static inline __attribute__((always_inline)) NAME(panel_lanes)
+    NAME(picked)(NAME(panel_lanes) a, NAME(panel_lanes) b, NAME(panel_mask) mask)
+{
+#ifdef __clang__ /* which has no shuffle by a variable; the fuzzers are built with it */
+    NAME(panel_lanes) lanes;
+    for (size_t i = 0; i < LANES; i++)
+        lanes[i] = (size_t)mask[i] < LANES ? a[mask[i]] : b[(size_t)mask[i] - LANES];
+    return lanes;
+#else
+    return __builtin_shuffle(a, b, mask);
+#endif
+}
+
 /* LANES keys at LANES dimensions, transposed: interleaving row i with row i + LANES/2, log2(LANES) times. */
 static inline __attribute__((always_inline)) void NAME(pack_square)(const REAL *keys, ptrdiff_t stride, REAL *panel)
 {
@@ -94,8 +108,8 @@ static inline __attribute__((always_inline)) void NAME(pack_square)(const REAL *
     for (size_t round = LANES; round > 1; round /= 2) {
 #pragma GCC unroll 16
         for (size_t i = 0; i < LANES / 2; i++) {
-            next[2 * i] = __builtin_shuffle(rows[i], rows[i + LANES / 2], low);
-            next[2 * i + 1] = __builtin_shuffle(rows[i], rows[i + LANES / 2], high);
+            next[2 * i] = NAME(picked)(rows[i], rows[i + LANES / 2], low);
+            next[2 * i + 1] = NAME(picked)(rows[i], rows[i + LANES / 2], high);
         }
 #pragma GCC unroll 16
         for (size_t i = 0; i < LANES; i++)

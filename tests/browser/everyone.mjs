@@ -1,0 +1,122 @@
+// everyone.mjs: keyboard alone, screen readers' rules, narrow and wide, light and dark; and the API reference.
+// Pictures of every view stay in build/browser, for people to look at.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ARTEFACTS, TOP, after, equal, ok, open, test, usePreset, useView } from "./harness.mjs";
+
+const VIEWS = ["map", "lines", "heads", "stages", "compare", "table"];
+const axeSource = readFileSync(join(TOP, "tests/browser/node_modules/axe-core/axe.min.js"), "utf8");
+
+async function violations(page) {
+    if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
+    const { violations: found } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    return found.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join(" | ")}`);
+}
+
+const shoot = (page, name) => page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: true });
+
+for (const scheme of ["light", "dark"])
+    for (const width of [1280, 390])
+        test(`every view at ${width} pixels, ${scheme}: axe finds nothing, nothing sticks out`, async (t) => {
+            const page = await open(t, { width, height: width === 390 ? 844 : 900, scheme });
+            for (const view of VIEWS) {
+                if (view !== "map") await useView(page, view);
+                if (view === "compare") await page.waitForFunction(() => document.getElementById("largest").textContent);
+                await shoot(page, `${view}-${width}-${scheme}`);
+                equal([view, await violations(page)], [view, []], "axe");
+                const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+                ok(wide <= 0, `${view} is ${wide} pixels too wide`);
+            }
+            await usePreset(page, "alibi");
+            await shoot(page, `alibi-${width}-${scheme}`);
+            await usePreset(page, "window");
+            await after(page, () => page.check("#layers"));
+            await shoot(page, `window-${width}-${scheme}`);
+            if (width !== 390) return;
+            for (const tab of ["request", "cell"]) {
+                await page.click(`#tab-${tab}`);
+                ok(await page.isVisible(`#${tab}`), tab);
+                await shoot(page, `${tab}-${width}-${scheme}`);
+                equal([tab, await violations(page)], [tab, []], "axe");
+            }
+        });
+
+test("with the keyboard alone: presets, views, stages, cells, heads, help", async (t) => {
+    const page = await open(t), press = (key) => page.keyboard.press(key);
+    await after(page, () => press("]"));
+    equal(await page.inputValue("#preset"), "scaled", "the next preset");
+    await after(page, () => press("["));
+    equal(await page.inputValue("#preset"), "notebook", "and back");
+    await press("m");
+    equal(await page.evaluate(() => document.activeElement.id), "map", "in the picture");
+    await press("ArrowLeft");
+    await press("ArrowUp");
+    equal(await page.textContent("#cell-title"), "query 6 → key 2", "moved");
+    ok((await page.textContent("#announcer")).includes("query 6 → key 2: weights 4.38 %"), await page.textContent("#announcer"));
+    await press("Home");
+    equal(await page.textContent("#cell-title"), "query 6 → key 0", "Home");
+    await press("+");
+    ok(await page.evaluate(() => document.getElementById("map").map.transform.k > 1), "zoomed");
+    await press("0");
+    equal(await page.evaluate(() => document.getElementById("map").map.transform.k), 1, "whole");
+    await after(page, () => press("s"));
+    equal(await page.getAttribute("[data-stage=output]", "aria-pressed"), "true", "the next stage");
+    await after(page, () => press("2"));
+    equal(await page.getAttribute("#view-lines", "aria-selected"), "true", "lines");
+    await page.focus("#view-lines");
+    await after(page, () => press("ArrowRight"));
+    equal(await page.evaluate(() => document.activeElement.id), "view-heads", "tabs by arrows");
+    await page.focus(".token, .thumb:not([hidden])").catch(() => {});
+    await after(page, () => press("1"));
+    await press("?");
+    ok(await page.isVisible("#help-dialog"), "help");
+    await press("Escape");
+    ok(!(await page.isVisible("#help-dialog")), "and away");
+    await page.focus("#f-scale");
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type("0.5");
+    await after(page, () => press("Control+Enter"));
+    ok((await page.textContent("#applied")).includes("scale 0.5"), "run");
+});
+
+test("everything that can be clicked can be reached by Tab, and is seen to be", async (t) => {
+    const page = await open(t), reached = new Set();
+    for (let i = 0; i < 90; i++) {
+        await page.keyboard.press("Tab");
+        const at = await page.evaluate(() => {
+            const { activeElement: e } = document, style = getComputedStyle(e);
+            return [e.id || e.getAttribute("aria-label") || e.textContent.trim().slice(0, 20), e === document.body || style.outlineStyle !== "none" || e.classList.contains("sr") || e.type === "radio"];
+        });
+        ok(at[1], `${at[0]} has no outline`);
+        if (reached.has(at[0]) && reached.size > 30 && at[0] === "preset-back") break;
+        reached.add(at[0]);
+    }
+    for (const id of ["preset", "theme", "help", "f-seed", "f-causal", "run", "file", "view-map", "map", "palette", "layers", "permalink"])
+        ok(reached.has(id), `${id} was not reached: ${[...reached].join(", ")}`);
+});
+
+test("the chosen theme stays, and the daemon's timings are shown", async (t) => {
+    const page = await open(t);
+    ok(/queue [\d.]+ ms · parse [\d.]+ ms · compute [\d.]+ ms · encode [\d.]+ ms · round trip/.test(await page.textContent("#timings")), await page.textContent("#timings"));
+    await page.click("#theme");
+    equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark", "dark");
+    await page.reload();
+    await page.waitForFunction(() => document.body.dataset.drawn);
+    equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark", "still dark");
+});
+
+for (const scheme of ["light", "dark"])
+    test(`the API reference shows every endpoint, ${scheme}`, async (t) => {
+        const page = await open(t, { path: "docs", wait: false, scheme });
+        await page.getByText("Compute attention", { exact: true }).waitFor();
+        await page.waitForTimeout(500);
+        await shoot(page, `docs-${scheme}`);
+        for (const path of ["/attention", "/health/live", "/health/ready", "/v2/models/attention/infer"])
+            ok(await page.locator(`.opblock [data-path="${path}"]`).count() > 0, path);
+        await page.getByText("Compute attention", { exact: true }).click();
+        await page.locator(".opblock-body").first().waitFor();
+        await page.getByText("Schema", { exact: true }).first().click();
+        await page.getByText("AttentionRequest").first().waitFor();
+        await shoot(page, `docs-attention-${scheme}`);
+    });

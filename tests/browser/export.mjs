@@ -1,0 +1,175 @@
+// export.mjs: what is taken away is opened again and compared: links, code, PNG, SVG, CSV, safetensors, a page of its own.
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, ask, chooseCell, drawn, equal, near, ok, open, readTable, test, useJson, usePreset, useStage, useView, world } from "./harness.mjs";
+import { PRESETS } from "../../web/src/presets.js";
+
+const NOTEBOOK = { seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true, scale: 1 };
+const AS_PRINTED = 0.5e-4 + 1e-9;
+const folder = mkdtempSync("/tmp/attnd-browser-");
+
+// Returns the path of what the page exports.
+async function exported(page, name) {
+    await page.click("#export summary");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click(`#export [data-name=${name}]`)]);
+    const path = join(folder, `${Math.random().toString(36).slice(2)}-${download.suggestedFilename()}`);
+    await download.saveAs(path);
+    return path;
+}
+
+async function copied(page, name) {
+    await page.click("#copy summary");
+    await page.click(`#copy [data-name=${name}]`);
+    await page.waitForFunction(() => /copied/.test(document.getElementById("note").textContent));
+    return page.evaluate(() => navigator.clipboard.readText());
+}
+
+test("a link holds request, view, stage, item, cell and labels", async (t) => {
+    const page = await open(t);
+    await useJson(page, { seed: 3, x: { shape: [2, 6, 8] }, num_heads: 2, head_size: 4, window: [2, 1] });
+    await page.click("#labels summary");
+    await after(page, () => page.fill("#labels-cols", "a b c d e f"));
+    await useStage(page, "scores");
+    await after(page, () => page.selectOption("#pick-batch", "1"));
+    await after(page, () => page.selectOption("#pick-head", "1"));
+    await after(page, () => page.selectOption("#palette", "cividis"));
+    await chooseCell(page, 4, 2);
+    await page.click("#permalink");
+    await page.waitForFunction(() => /copied/.test(document.getElementById("note").textContent));
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    ok(link.startsWith(`${world.url}#s=`), link);
+    const other = await open(t, { hash: link.slice(world.url.length) });
+    await other.waitForSelector("#numbers");
+    equal(await readTable(other), await readTable(page), "numbers");
+    equal(await other.textContent("#cell-title"), "query 4 → key 2 c", "cell");
+    equal(await other.inputValue("#f-window"), "[2,1]", "a field");
+    await useView(other, "map");
+    equal(await other.inputValue("#palette"), "cividis", "palette");
+});
+
+test("the address follows by itself, and a reload restores; own weights, too", async (t) => {
+    const page = await open(t);
+    await usePreset(page, "window");
+    await page.waitForFunction(() => location.hash.length > 4);
+    await page.reload();
+    await drawn(page);
+    equal(await page.inputValue("#preset"), "window", "preset");
+    await useJson(page, [[0.25, 0.75]]);
+    const before = await page.evaluate(() => location.hash);
+    await page.waitForFunction((hash) => location.hash !== hash, before);
+    await page.reload();
+    await drawn(page);
+    near(await readTable(page), [[0.25, 0.75]], 1e-6, "own weights");
+    const broken = await open(t, { hash: "#s=broken" });
+    equal(await broken.inputValue("#preset"), "notebook", "a broken address gives the first picture");
+});
+
+test("CSV has all digits, and the labels", async (t) => {
+    const page = await open(t), { weights } = await ask(NOTEBOOK, ["weights"]);
+    await page.click("#labels summary");
+    await after(page, () => page.fill("#labels-rows", "[\"a,b\", \"c\\\"d\"]"));
+    const lines = readFileSync(await exported(page, "csv"), "utf8").trim().split("\n");
+    equal(lines[0], ",0,1,2,3,4,5,6,7", "head");
+    ok(lines[1].startsWith("\"a,b\",1,0,"), lines[1]);
+    ok(lines[2].startsWith("\"c\"\"d\","), lines[2]);
+    equal(lines[8].split(",").slice(1).map(Number), weights[0][7], "the last row, to the last digit");
+});
+
+test("safetensors has every result, bit by bit", async (t) => {
+    const page = await open(t), bytes = readFileSync(await exported(page, "safetensors"));
+    const length = Number(bytes.readBigUInt64LE(0)), header = JSON.parse(bytes.subarray(8, 8 + length));
+    const reply = await ask(NOTEBOOK, ["weights", "output", "lse"]);
+    equal(JSON.parse(header.__metadata__.applied).seed, 1337, "applied");
+    for (const name of ["weights", "output", "lse"]) {
+        const { dtype, shape, data_offsets: [from, to] } = header[name];
+        equal([dtype, shape], ["F32", { weights: [4, 8, 8], output: [4, 8, 16], lse: [4, 8] }[name]], name);
+        const numbers = new Float32Array(bytes.buffer.slice(bytes.byteOffset + 8 + length + from, bytes.byteOffset + 8 + length + to));
+        equal([...numbers], [...Float32Array.from(reply[name].flat(2))], name);
+    }
+    // And the page opens what it wrote.
+    const path = await exported(page, "safetensors");
+    await after(page, () => page.setInputFiles("#file", path));
+    ok(/Own weights|weights of your own/.test(await page.textContent("#story")), "opened again");
+    near((await readTable(page))[7], reply.weights[0][7], AS_PRINTED, "row 7");
+});
+
+test("PNG and SVG show the same cells", async (t) => {
+    t.expect(/willReadFrequently/);
+    const page = await open(t), png = readFileSync(await exported(page, "png"));
+    equal(png.subarray(1, 4).toString(), "PNG", "signature");
+    const size = await page.evaluate(() => { const { map } = document.getElementById("map"); return [2 * map.width, 2 * map.height, 2 * (map.x(0) + 10), 2 * (map.y(0) + 10)]; });
+    near([png.readUInt32BE(16), png.readUInt32BE(20)], size.slice(0, 2), 1, "twice the size");
+    const color = await page.evaluate(async ([data, x, y]) => {
+        const image = new Image();
+        image.src = data;
+        await image.decode();
+        const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
+        context.drawImage(image, 0, 0);
+        return [...context.getImageData(x, y, 1, 1).data];
+    }, [`data:image/png;base64,${png.toString("base64")}`, size[2], size[3]]);
+    near(color, [253, 231, 37, 255], 3, "weight 1");
+    const svg = readFileSync(await exported(page, "svg"), "utf8");
+    equal((svg.match(/<title>/g) ?? []).length, 64, "cells");
+    ok(svg.includes("<title>7 → 3: 0.2297</title>") && svg.includes("<title>0 → 5: banned</title>"), "their numbers");
+    ok(/fill="rgb\(253,231,37\)"/.test(svg), "weight 1 in viridis");
+    await useView(page, "lines");
+    const lines = readFileSync(await exported(page, "svg"), "utf8");
+    equal((lines.match(/<path/g) ?? []).length, await page.locator("#lines path").count(), "lines");
+    ok(!lines.includes("var("), "colours of its own");
+    equal(readFileSync(await exported(page, "png")).subarray(1, 4).toString(), "PNG", "lines as PNG");
+});
+
+test("a page of its own needs no server", async (t) => {
+    const page = await open(t);
+    await usePreset(page, "masked");
+    const path = await exported(page, "html"), { masked_scores: want } = await ask(NOTEBOOK, ["masked_scores"]);
+    const alone = await open(t, { url: `file://${path}` }), asked = [];
+    alone.on("request", (request) => asked.push(request.url()));
+    near(await readTable(alone), want[0], AS_PRINTED, "numbers");
+    await useStage(alone, "weights");
+    await chooseCell(alone, 7, 3);
+    equal(await alone.textContent("#cell-weight"), "22.97 %", "a cell explained");
+    equal(await alone.isVisible("#request"), false, "no form");
+    for (const view of ["map", "lines", "stages", "heads"]) await useView(alone, view);
+    equal(asked.filter((url) => !/^(data|blob)/.test(url)), [], "requests");
+});
+
+// A module that does what the code on the page needs of Python's requests.
+const REQUESTS = `import json as j, urllib.request
+class Reply:
+    def __init__(self, r): self.r = r
+    def raise_for_status(self): assert self.r.status == 200
+    def json(self): return j.loads(self.r.read())
+def post(url, json): return Reply(urllib.request.urlopen(urllib.request.Request(url, j.dumps(json).encode(), {"Content-Type": "application/json"})))
+`;
+
+test("curl, Python and JavaScript run, and compute what the page shows", async (t) => {
+    const page = await open(t), { weights } = await ask(NOTEBOOK, ["weights"]);
+    const curl = spawnSync("bash", ["-c", await copied(page, "curl")], { encoding: "utf8" });
+    equal(JSON.parse(curl.stdout).weights, weights, "curl");
+    writeFileSync(join(folder, "requests.py"), REQUESTS);
+    writeFileSync(join(folder, "ask.py"), await copied(page, "python"));
+    const python = spawnSync("python3", ["ask.py"], { cwd: folder, encoding: "utf8" });
+    equal(JSON.parse(python.stdout || JSON.stringify(python.stderr)), weights, "Python");
+    writeFileSync(join(folder, "ask.mjs"), `${await copied(page, "javascript")}\nconsole.log(JSON.stringify(weights));`);
+    const node = spawnSync(process.execPath, [join(folder, "ask.mjs")], { encoding: "utf8" });
+    equal(JSON.parse(node.stdout || JSON.stringify(node.stderr)), weights, "JavaScript");
+});
+
+test("PyTorch's code is Python for every preset, and says what was asked", async (t) => {
+    const page = await open(t);
+    for (const { id } of PRESETS) {
+        await usePreset(page, id);
+        const code = await copied(page, "pytorch"), parsed = spawnSync("python3", ["-c", "import ast, sys; ast.parse(sys.stdin.read())"], { input: code, encoding: "utf8" });
+        equal([id, parsed.stderr], [id, ""], "syntax");
+        ok(code.includes("torch.manual_seed(1337)"), `${id}: seed`);
+        if (id === "sinks") ok(code.includes("sinks = torch.tensor([1.5]"), code);
+        if (id === "window") ok(code.includes("(j < i - 5"), code);
+    }
+    await useJson(page, { query: [[1, "NaN"]], key: [[1, 0], [0, 1]], value: [[1], [2]], mask: [[true, false]], key_lengths: 2, rope: { style: "half" }, softcap: 3 });
+    const code = await copied(page, "pytorch");
+    equal(spawnSync("python3", ["-c", "import ast, sys; ast.parse(sys.stdin.read())"], { input: code, encoding: "utf8" }).stderr, "", code);
+    ok(code.includes("tensor([[True,False]], dtype=torch.bool)") && code.includes("float(\"NaN\")"), code);
+});

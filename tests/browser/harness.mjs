@@ -1,0 +1,183 @@
+// harness.mjs: a daemon, a browser, and tests that fail on any console error, any foreign request, any lost exception.
+//
+//   test("the first picture is the notebook's head", async (t) => {
+//       const page = await open(t);
+//       ...
+//   });
+//
+// ATTND_BIN is the daemon's program (build/attnd), CHROMIUM the browser. Pictures go to build/browser.
+
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { once } from "node:events";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+export const TOP = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+export const ARTEFACTS = join(TOP, "build/browser");
+const TEST_TIMEOUT_MS = 60000;
+
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"];
+
+const tests = [];
+
+export function test(name, body) {
+    tests.push({ name, body });
+}
+
+// ---- what tests say ----
+
+export function equal(got, want, what = "value") {
+    const [a, b] = [JSON.stringify(got), JSON.stringify(want)];
+    if (a !== b) throw new Error(`${what}: got ${String(a).slice(0, 600)}, expected ${String(b).slice(0, 600)}`);
+}
+
+export function ok(truth, what) {
+    if (!truth) throw new Error(what);
+}
+
+// Nested arrays of numbers.
+export function near(got, want, tolerance, what = "numbers") {
+    if (Array.isArray(want)) {
+        equal(got.length, want.length, `${what}: length`);
+        want.forEach((x, i) => near(got[i], x, tolerance, `${what}[${i}]`));
+    } else if (typeof want === "string") equal(String(got), want, what);
+    else if (!(Math.abs(got - want) <= tolerance)) throw new Error(`${what}: got ${got}, expected ${want}`);
+}
+
+// ---- the daemon and the browser ----
+
+export async function startDaemon(...options) {
+    const program = process.env.ATTND_BIN ?? join(TOP, "build/attnd");
+    const daemon = spawn(program, ["--listen", "127.0.0.1:0", "--web-root", join(TOP, "build/web"), ...options],
+        { stdio: ["ignore", "pipe", "ignore"] });
+    const ended = once(daemon, "exit").then(() => { throw new Error(`${program} ended`); });
+    const [line] = await Promise.race([once(daemon.stdout.setEncoding("utf8"), "data"), ended]);
+    ended.catch(() => {});
+    return {
+        url: `${/http:\/\/\S+/.exec(line)[0]}/`,
+        stop: async () => {
+            daemon.kill("SIGTERM");
+            await once(daemon, "exit");
+        },
+    };
+}
+
+export const startBrowser = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+
+export const world = { url: "", browser: null };
+
+// A new page. t.expect(/pattern/) lets a console message be that would otherwise fail the test.
+export async function open(t, { hash = "", path = "", width = 1280, height = 900, scheme = "light", url = world.url, wait = true, ...options } = {}) {
+    const permissions = url.startsWith("http") ? ["clipboard-read", "clipboard-write"] : [];
+    const context = await world.browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, ...options });
+    t.contexts.push(context);
+    const page = await context.newPage();
+    page.on("console", (message) => ["error", "warning"].includes(message.type()) && t.fault(`console ${message.type()}: ${message.text()}`));
+    page.on("pageerror", (error) => t.fault(`exception: ${error.stack}`));
+    page.on("request", (request) => {
+        if (!request.url().startsWith(world.url) && !/^(data|blob|file):/.test(request.url())) t.fault(`foreign request: ${request.url()}`);
+    });
+    await page.goto(`${url}${path}${hash}`);
+    if (wait) await drawn(page);
+    return page;
+}
+
+const idle = (n) => Number(document.body.dataset.drawn ?? 0) > n && document.getElementById("picture").getAttribute("aria-busy") !== "true";
+
+export const drawn = (page) => page.waitForFunction(idle, 0);
+
+// Waits for whatever `action` sets off to be computed and drawn.
+export async function after(page, action) {
+    const before = await page.evaluate(() => Number(document.body.dataset.drawn ?? 0));
+    const result = await action();
+    await page.waitForFunction(idle, before);
+    return result;
+}
+
+export const usePreset = (page, id) => after(page, () => page.selectOption("#preset", id));
+export const useView = (page, name) => after(page, () => page.click(`#view-${name}`));
+export const useStage = (page, name) => after(page, () => page.click(`[data-stage="${name}"]`));
+
+// Puts JSON into the page's box and takes it.
+export async function useJson(page, value) {
+    if (!(await page.$("#json-part[open]"))) await page.click("#json-part summary");
+    await page.waitForTimeout(50); // the box shows the request as it opens
+    await page.fill("#json", typeof value === "string" ? value : JSON.stringify(value));
+    await after(page, () => page.click("#json-apply"));
+}
+
+export function toNumber(text) {
+    const plain = text.replace("−", "-").replace(/\s/g, "");
+    if (plain === "∞" || plain === "-∞") return plain === "∞" ? "Infinity" : "-Infinity";
+    return plain.endsWith("%") ? Number(plain.slice(0, -1)) / 100 : Number(plain);
+}
+
+// The table's numbers, as they stand on the page.
+export async function readTable(page) {
+    if (!(await page.$("#numbers"))) await useView(page, "table");
+    const texts = await page.$$eval("#numbers tbody tr", (rows) => rows.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent)));
+    return texts.map((row) => row.map(toNumber));
+}
+
+// Chooses a cell in the table.
+export async function chooseCell(page, i, j) {
+    if (!(await page.$("#numbers"))) await useView(page, "table");
+    await page.click(`#numbers tbody tr:nth-child(${i + 1}) td:nth-child(${j + 2})`);
+}
+
+// Computes without the page.
+export async function ask(request, names, url = world.url) {
+    const response = await fetch(`${url}attention`, { method: "POST", body: JSON.stringify({ ...request, return: names }) });
+    return response.json();
+}
+
+export const readJson = (path) => JSON.parse(readFileSync(join(TOP, path), "utf8"));
+
+// ---- running ----
+
+function newTest() {
+    const expected = [], faults = [];
+    return { contexts: [], faults, expect: (pattern) => expected.push(pattern),
+        fault: (text) => { if (!expected.some((pattern) => pattern.test(text))) faults.push(text); } };
+}
+
+async function runOne({ name, body }) {
+    const t = newTest();
+    let timer;
+    const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`not done after ${TEST_TIMEOUT_MS} ms`)), TEST_TIMEOUT_MS); });
+    try {
+        await Promise.race([body(t), late]);
+        ok(!t.faults.length, t.faults.join("\n"));
+        return null;
+    } catch (error) {
+        const [page] = t.contexts.flatMap((context) => context.pages());
+        await page?.screenshot({ path: join(ARTEFACTS, `failed-${name.replace(/\W+/g, "-").slice(0, 60)}.png`) }).catch(() => {});
+        const where = error.stack.split("\n").filter((line) => line.includes("/tests/browser/")).slice(0, 3);
+        return [error.message, ...where, ...t.faults].join("\n");
+    } finally {
+        clearTimeout(timer);
+        for (const context of t.contexts) await context.close().catch(() => {});
+    }
+}
+
+// Prints TAP. `pattern`: only tests whose names have it.
+export async function run(pattern = "") {
+    mkdirSync(ARTEFACTS, { recursive: true });
+    const daemon = await startDaemon(), chosen = tests.filter(({ name }) => name.includes(pattern));
+    world.url = daemon.url;
+    world.browser = await startBrowser();
+    let failed = 0;
+    console.log(`1..${chosen.length}`);
+    for (const [i, one] of chosen.entries()) {
+        const begun = Date.now(), problem = await runOne(one);
+        if (problem) failed++;
+        console.log(`${problem ? "not ok" : "ok"} ${i + 1} - ${one.name} (${Date.now() - begun} ms)`);
+        if (problem) console.log(problem.replace(/^/gm, "# "));
+    }
+    await world.browser.close();
+    await daemon.stop();
+    process.exitCode = failed || !chosen.length ? 1 : 0;
+}

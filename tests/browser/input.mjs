@@ -1,0 +1,194 @@
+// input.mjs: the form, the server's errors at its fields, pasted JSON, dropped files, own weights, token labels.
+
+import { after, ask, chooseCell, drawn, equal, near, ok, open, readTable, test, useJson, usePreset, useStage } from "./harness.mjs";
+
+const AS_PRINTED = 0.5e-4 + 1e-9;
+
+// Drops files on the page as a desktop would. `files`: [name, text or bytes].
+async function drop(page, files) {
+    const plain = files.map(([name, content]) => [name, typeof content === "string" ? [...Buffer.from(content)] : [...content]]);
+    const transfer = await page.evaluateHandle((list) => {
+        const data = new DataTransfer();
+        for (const [name, bytes] of list) data.items.add(new File([new Uint8Array(bytes)], name));
+        return data;
+    }, plain);
+    await page.dispatchEvent("body", "dragenter", { dataTransfer: transfer });
+    await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
+}
+
+// NumPy's format, version 1.0.
+function npy(shape, numbers, { type = "<f4", fortran = false } = {}) {
+    const text = `{'descr': '${type}', 'fortran_order': ${fortran ? "True" : "False"}, 'shape': (${shape.join(", ")}${shape.length === 1 ? "," : ""}), }`;
+    const header = text.padEnd(64 * Math.ceil((11 + text.length) / 64) - 11) + "\n";
+    const data = type === "<f8" ? Float64Array.from(numbers) : Float32Array.from(numbers);
+    const head = Buffer.alloc(10);
+    head.write("\x93NUMPY\x01\x00", "latin1");
+    head.writeUInt16LE(header.length, 8);
+    return Buffer.concat([head, Buffer.from(header, "latin1"), Buffer.from(data.buffer)]);
+}
+
+// tensors: { name: [dtype, shape, bytes] }
+function safetensors(tensors, metadata) {
+    const header = metadata ? { __metadata__: metadata } : {}, parts = [];
+    let at = 0;
+    for (const [name, [dtype, shape, data]] of Object.entries(tensors)) {
+        const bytes = Buffer.from(data.buffer);
+        header[name] = { dtype, shape, data_offsets: [at, at + bytes.length] };
+        at += bytes.length;
+        parts.push(bytes);
+    }
+    const text = Buffer.from(JSON.stringify(header)), length = Buffer.alloc(8);
+    length.writeBigUInt64LE(BigInt(text.length));
+    return Buffer.concat([length, text, ...parts]);
+}
+
+const type = (page, name, text) => after(page, () => page.fill(`#f-${name}`, text));
+
+test("a changed field is computed by itself", async (t) => {
+    const page = await open(t);
+    await type(page, "scale", "0");
+    const { weights } = await ask({ seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true, scale: 0 }, ["weights"]);
+    near(await readTable(page), weights[0], AS_PRINTED, "weights");
+    await type(page, "x", "2 x 5 x 32");
+    equal((await readTable(page)).length, 5, "rows");
+    await after(page, () => page.selectOption("#f-causal", ""));
+    near((await readTable(page))[0], [0.2, 0.2, 0.2, 0.2, 0.2], AS_PRINTED, "first row of an encoder");
+});
+
+test("what the server refuses stands at its field, in the server's words", async (t) => {
+    t.expect(/status of 422/);
+    const page = await open(t);
+    await page.fill("#f-context", "4, 3, 32");
+    await page.waitForFunction(() => document.getElementById("e-causal").textContent);
+    const { detail } = await ask({ seed: 1337, x: { shape: [4, 8, 32] }, context: { shape: [4, 3, 32] }, head_size: 16, causal: true, scale: 1 }, ["weights"]);
+    equal(await page.textContent("#e-causal"), detail, "at causal");
+    equal(await page.getAttribute("#f-causal", "aria-invalid"), "true", "aria-invalid");
+    ok((await page.textContent("#problem")).includes(detail), "and above the picture");
+    await after(page, () => page.selectOption("#f-causal", "bottom_right"));
+    equal(await page.textContent("#e-causal"), "", "mended");
+    equal(await page.isVisible("#problem"), false, "problem");
+    await page.click("#more summary");
+    for (const [name, text] of [["window", "[1]"], ["softcap", "-1"], ["sinks", "[1, 2, 3]"], ["mask", "[true, false]"], ["rope", "{\"style\": \"x\"}"]]) {
+        await page.fill(`#f-${name}`, text);
+        await page.waitForFunction((id) => document.getElementById(id).textContent, `e-${name}`);
+        await after(page, () => page.fill(`#f-${name}`, ""));
+        equal(await page.textContent(`#e-${name}`), "", `${name}, mended`);
+    }
+});
+
+test("what is no number or no JSON is told before it is sent", async (t) => {
+    const page = await open(t);
+    await page.fill("#f-seed", "twelve");
+    equal(await page.textContent("#e-seed"), "\"twelve\" is not a number", "seed");
+    await page.click("#more summary");
+    await page.fill("#f-mask", "[[1, ");
+    ok(/no JSON/.test(await page.textContent("#e-mask")), "mask");
+});
+
+test("a request is pasted, into the box and onto the page", async (t) => {
+    t.expect(/status of 422/);
+    const page = await open(t), request = { query: [[1, 0], [0, 1]], key: [[1, 0], [0, 1]], value: [[10], [20]] };
+    await useJson(page, request);
+    near(await readTable(page), [[0.6698, 0.3302], [0.3302, 0.6698]], AS_PRINTED, "weights");
+    equal(await page.isChecked("input[value=qkv]"), true, "source");
+    await useStage(page, "output");
+    near(await readTable(page), [[13.3024], [16.6976]], AS_PRINTED, "output");
+    const paste = (text) => page.evaluate((data) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text", data);
+        document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+    }, text);
+    await after(page, () => paste(JSON.stringify({ ...request, scale: 0 })));
+    near(await readTable(page), [[15], [15]], AS_PRINTED, "output with scale 0");
+    await paste("hello");
+    ok(/neither a request nor weights/.test(await page.textContent("#problem")), "what is neither");
+    await paste("{\"query\": [[1]], \"kee\": [[1]], \"value\": [[1]]}");
+    await page.waitForFunction(() => /did you mean/.test(document.getElementById("problem").textContent));
+});
+
+test("own weights, of 2 to 5 axes", async (t) => {
+    const page = await open(t);
+    await useJson(page, [[0.25, 0.75], [1, 0]]);
+    near(await readTable(page), [[0.25, 0.75], [1, 0]], 0, "[T,T]");
+    await useJson(page, { weights: [[[0.5, 0.5, 0]], [[0, 0.25, 0.75]]], tokens: ["a", "b", "c"] });
+    await after(page, () => page.selectOption("#pick-head", "1"));
+    near(await readTable(page), [[0, 0.25, 0.75]], 0, "[H,Tq,Tk], head 1");
+    equal(await page.$$eval("#numbers thead th", (cells) => cells.map((cell) => cell.textContent)), ["a", "b", "c"], "labels");
+    const five = Array.from({ length: 3 }, (_, l) => Array.from({ length: 2 }, (_, b) => Array.from({ length: 2 }, (_, h) => [[l / 10, b / 10, h / 10]])));
+    await useJson(page, five);
+    await after(page, () => page.selectOption("#pick-layer", "2"));
+    await after(page, () => page.selectOption("#pick-batch", "1"));
+    await after(page, () => page.selectOption("#pick-head", "1"));
+    near(await readTable(page), [[0.2, 0.1, 0.1]], 1e-9, "[L,B,H,Tq,Tk]");
+    await after(page, () => page.selectOption("#pick-head", "mean"));
+    near(await readTable(page), [[0.2, 0.1, 0.05]], 1e-9, "mean of heads");
+    await useJson(page, "[[0.5, NaN], [Infinity, -0.5]]");
+    equal(await page.$$eval("#numbers tbody td", (cells) => cells.map((cell) => cell.textContent)), ["0.5000", "NaN", "∞", "−0.5000"], "what is not finite");
+});
+
+test("files are dropped: .npy, .safetensors, .json", async (t) => {
+    const page = await open(t);
+    await after(page, () => drop(page, [["attention.npy", npy([2, 3], [0.5, 0.25, 0.25, 0, 0, 1])]]));
+    near(await readTable(page), [[0.5, 0.25, 0.25], [0, 0, 1]], 0, ".npy");
+    await after(page, () => drop(page, [["attention.npy", npy([2, 3], [0.5, 0, 0.25, 0, 0.25, 1], { type: "<f8", fortran: true })]]));
+    near(await readTable(page), [[0.5, 0.25, 0.25], [0, 0, 1]], 0, ".npy, column by column");
+    await after(page, () => drop(page, [["layers.safetensors", safetensors({ "layer.0": ["F32", [1, 1, 1, 2], Float32Array.of(0.25, 0.75)],
+        "layer.1": ["F32", [1, 1, 1, 2], Float32Array.of(0.5, 0.5)] })]]));
+    await after(page, () => page.selectOption("#pick-layer", "1"));
+    near(await readTable(page), [[0.5, 0.5]], 0, "a layer of .safetensors");
+    const half = Uint16Array.of(0x3400, 0x3a00); // 0.25, 0.75
+    await after(page, () => drop(page, [["w.safetensors", safetensors({ weights: ["F16", [1, 2], half] })]]));
+    near(await readTable(page), [[0.25, 0.75]], 0, "float16");
+    await after(page, () => drop(page, [["request.json", JSON.stringify({ seed: 7, x: { shape: [3, 4] }, projection: "identity", return: ["lse"], decimals: 2 })]]));
+    near(await readTable(page), (await ask({ seed: 7, x: { shape: [3, 4] }, projection: "identity" }, ["weights"])).weights, AS_PRINTED, "a request");
+    await drop(page, [["bad.npy", Buffer.from("nonsense, and longer than twelve")]]);
+    await page.waitForFunction(() => /bad\.npy: this is no \.npy file/.test(document.getElementById("problem").textContent));
+});
+
+test("tensors dropped by name become fields; large ones travel as binary", async (t) => {
+    const page = await open(t), T = 80, D = 64, types = [];
+    page.on("request", (request) => request.method() === "POST" && types.push([request.headers()["content-type"], request.headers().accept]));
+    const numbers = (seed) => Float32Array.from({ length: T * D }, (_, i) => Math.sin(i * 0.37 + seed));
+    const [q, k, v] = [numbers(1), numbers(2), numbers(3)];
+    await after(page, () => drop(page, [["all.safetensors", safetensors({ query: ["F32", [T, D], q], key: ["F32", [T, D], k], value: ["F32", [T, D], v] })]]));
+    const tensor = (data) => ({ shape: [T, D], data: [...data] });
+    const { weights } = await ask({ query: tensor(q), key: tensor(k), value: tensor(v), causal: true, scale: 1 }, ["weights"]);
+    await chooseCell(page, 3, 5);
+    near((await readTable(page))[3].slice(0, 64), weights[3].slice(0, 64), AS_PRINTED, "a row of weights");
+    equal(types[0][0], "application/x-safetensors", "the request");
+    ok(types[0][1].startsWith("application/x-safetensors"), "the reply");
+    equal(await page.inputValue("#f-query"), `file: ${T} × ${D}`, "the field says so");
+});
+
+test("token labels: text, lines, JSON; rows and columns", async (t) => {
+    const page = await open(t);
+    await usePreset(page, "cross");
+    await page.click("#labels summary");
+    const heads = () => page.$$eval("#numbers thead th", (cells) => cells.map((cell) => cell.textContent));
+    const rows = () => page.$$eval("#numbers tbody th", (cells) => cells.map((cell) => cell.textContent));
+    await readTable(page);
+    await after(page, () => page.fill("#labels-rows", "the cat sat on the mat"));
+    equal(await rows(), ["the", "cat", "sat", "on", "the", "mat"], "words");
+    await after(page, () => page.fill("#labels-cols", "[\" die\", \"Katze\\n\", \"<b>\"]"));
+    equal((await heads()).slice(0, 4), ["␣die", "Katze⏎", "<b>", "3"], "JSON, blanks made visible");
+    await after(page, () => page.fill("#labels-cols", "a b\nc\n"));
+    equal((await heads()).slice(0, 3), ["a␣b", "c", "2"], "lines");
+    await chooseCell(page, 1, 0);
+    equal(await page.textContent("#cell-title"), "query 1 cat → key 0 a␣b", "the cell's title");
+});
+
+test("a long request shows progress and can be cancelled", async (t) => {
+    const page = await open(t);
+    await page.fill("#f-x", "1 x 16384 x 64");
+    await page.fill("#f-num_heads", "1");
+    ok(await page.evaluate(() => document.getElementById("run").classList.contains("wanted")), "a large request waits for Run");
+    await page.route("**/attention", async (route) => { await new Promise((resolve) => setTimeout(resolve, 3000)); await route.abort().catch(() => {}); });
+    await page.click("#run");
+    await page.waitForSelector("#cancel", { state: "visible" });
+    await page.click("#cancel");
+    await page.waitForSelector("#cancel", { state: "hidden" });
+    equal(await page.isVisible("#problem"), false, "problem");
+    await page.unroute("**/attention");
+    await usePreset(page, "notebook");
+    await drawn(page);
+});

@@ -1,0 +1,13 @@
+// run.mjs: the page's tests in a real browser. Prints TAP.
+//
+//   node tests/browser/run.mjs [PART OF A NAME]
+
+import { run } from "./harness.mjs";
+import "./numbers.mjs";
+import "./input.mjs";
+import "./views.mjs";
+import "./export.mjs";
+import "./everyone.mjs";
+import "./server.mjs";
+
+await run(process.argv[2]);

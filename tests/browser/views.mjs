@@ -1,0 +1,145 @@
+// views.mjs: zoom and pan, heads, lines, stages, comparison; large matrices.
+
+import { after, ask, chooseCell, equal, near, ok, open, readTable, test, toNumber, useJson, usePreset, useStage, useView } from "./harness.mjs";
+
+const AS_PRINTED = 0.5e-4 + 1e-9;
+const transform = (page) => page.evaluate(() => { const { k, x, y } = document.getElementById("map").map.transform; return [k, x, y]; });
+
+test("zoom and pan: buttons, wheel, drag; labels and the cell under the cursor follow", async (t) => {
+    const page = await open(t);
+    await page.click("[aria-label='Zoom in']");
+    await page.click("[aria-label='Zoom in']");
+    near(await transform(page).then(([k]) => k), Math.min(2.25, 96 / 72), 0.01, "zoom, up to its end");
+    await page.click("[aria-label='Show all']");
+    equal(await transform(page), [1, 0, 0], "all");
+    await useJson(page, { seed: 1, x: { shape: [64, 16] }, projection: "identity" });
+    const box = await page.locator("#map").boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -500);
+    await page.keyboard.up("Control");
+    await page.waitForFunction(() => document.getElementById("map").map.transform.k > 1.5);
+    const [k, x] = await transform(page);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2 + 60, box.y + box.height / 2, { steps: 4 });
+    await page.mouse.up();
+    const [k2, x2] = await transform(page);
+    equal(k, k2, "a drag zooms not");
+    near(x2 - x, 60, 1, "a drag pans");
+    const under = await page.evaluate(() => { const { map } = document.getElementById("map"); const [i, j] = map.hover; return [map.x(j), map.x(j + 1), map.y(i), map.y(i + 1)]; });
+    ok(under[0] <= box.width / 2 + 60 && under[1] >= box.width / 2 + 60 - 1, `the cursor's cell is under it: ${under}`);
+});
+
+test("heads: opened by a click, collected by shift-click, their mean", async (t) => {
+    const page = await open(t);
+    await usePreset(page, "grouped");
+    equal(await page.locator(".thumb").count(), 9, "eight heads and the mean");
+    await after(page, () => page.click("[aria-label='Head 2']", { modifiers: ["Shift"] }));
+    await after(page, () => page.click("[aria-label='Head 5']", { modifiers: ["Shift"] }));
+    equal(await page.getAttribute("[aria-label='Head 5']", "aria-pressed"), "true", "collected");
+    ok((await page.textContent("#heads-about")).startsWith("2 collected"), "the sentence");
+    equal(await page.locator(".thumb").count(), 10, "and the mean of the collected");
+    await useView(page, "lines");
+    const strokes = await page.$$eval("#lines path", (paths) => [...new Set(paths.map((path) => path.getAttribute("stroke")))]);
+    equal(strokes.length, 2, "a colour a head");
+    await useView(page, "heads");
+    await after(page, () => page.click("[aria-label='Head 3']"));
+    equal(await page.inputValue("#pick-head"), "3", "opened");
+    const { weights } = await ask({ seed: 1337, x: { shape: [1, 16, 32] }, head_size: 8, num_heads: 8, num_kv_heads: 2, causal: true }, ["weights"]);
+    near(await readTable(page), weights[0][3], AS_PRINTED, "head 3");
+    await after(page, () => page.selectOption("#pick-head", "mean"));
+    const mean = weights[0][0].map((row, i) => row.map((_, j) => weights[0].reduce((sum, head) => sum + head[i][j], 0) / 8));
+    near(await readTable(page), mean, AS_PRINTED, "mean");
+    await chooseCell(page, 4, 2);
+    near(await page.textContent("#cell-weight").then(toNumber), mean[4][2], AS_PRINTED, "the panel's mean");
+});
+
+test("batch items are thumbnails, too", async (t) => {
+    const page = await open(t);
+    await useView(page, "heads");
+    equal(await page.locator(".thumb:visible").count(), 4, "items");
+    await after(page, () => page.click("[aria-label='item 2']"));
+    const { weights } = await ask({ seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true, scale: 1 }, ["weights"]);
+    near(await readTable(page), weights[2], AS_PRINTED, "item 2");
+});
+
+test("lines: as many as threshold and top-k leave; a token's own", async (t) => {
+    const page = await open(t), { weights } = await ask({ seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true, scale: 1 }, ["weights"]);
+    await useView(page, "lines");
+    const count = () => page.locator("#lines path").count();
+    equal(await count(), weights[0].flat().filter((x) => x >= 0.05).length, "above 5 %");
+    const set = (id, value) => after(page, () => page.locator(id).evaluate((input, x) => { input.value = x; input.dispatchEvent(new Event("input")); }, value));
+    await set("#threshold", "0.5");
+    equal(await count(), weights[0].flat().filter((x) => x >= 0.5).length, "above 50 %");
+    await set("#threshold", "0");
+    await set("#topk", "1");
+    equal(await count(), 8, "one a query");
+    await set("#topk", "8");
+    await page.hover(".token[data-side=row][data-index='7']");
+    equal(await page.locator("#lines path:not(.off)").count(), 8, "of query 7");
+    ok((await page.textContent("#lines-about")).startsWith("Query 7 looks at 6 24.23 %, 7 23.91 %, 3 22.97 %"), await page.textContent("#lines-about"));
+    await page.hover(".token[data-side=col][data-index='4']");
+    equal(await page.locator("#lines path:not(.off)").count(), 4, "to key 4");
+});
+
+test("stages side by side with one cursor", async (t) => {
+    const page = await open(t);
+    await useView(page, "stages");
+    equal(await page.$$eval("#picture figcaption button", (titles) => titles.map((title) => title.textContent)), ["Scores", "Masked", "Weights", "Output"], "stages");
+    await page.evaluate(() => { const { map } = document.getElementById("strip-weights"); map.setHover([7, 3]); });
+    const values = await page.$$eval("#picture figcaption .value", (all) => all.map((value) => value.textContent));
+    equal(values, ["0.5898", "0.5898", "0.2297", ""], "values under the cursor");
+    await useJson(page, { query: [[9], [1]], key: [[9], [1]], value: [[1], [2]], softcap: 5, alibi: [1] });
+    equal(await page.$$eval("#picture figcaption button", (titles) => titles.map((title) => title.textContent)), ["Scores", "Capped", "Bias", "Masked", "Weights", "Output"], "all stages");
+});
+
+test("compare: precision, scale, corners, pinned; the largest difference is found", async (t) => {
+    const page = await open(t);
+    await useView(page, "compare");
+    const found = () => page.waitForFunction(() => /Largest difference|different shapes/.test(document.getElementById("largest").textContent)).then(() => page.textContent("#largest"));
+    const size = async () => Number(/difference ([\d.e-]+)/.exec(await found())[1]);
+    ok(await size() < 1e-6, "float32 and float64 are close");
+    await after(page, () => page.selectOption("#compare-with", "scale"));
+    const base = { seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true };
+    const [a, b] = [(await ask({ ...base, scale: 1 }, ["weights"])).weights[0].flat(), (await ask(base, ["weights"])).weights[0].flat()];
+    const largest = Math.max(...a.map((x, i) => Math.abs(x - b[i])));
+    await page.waitForFunction((x) => Math.abs(Number(/difference ([\d.e-]+)/.exec(document.getElementById("largest").textContent)?.[1]) - x) < 1e-4, largest);
+    await page.click("#largest button");
+    const [i, j] = (await page.textContent("#cell-title")).match(/\d+/g).map(Number);
+    near(Math.abs(a[i * 8 + j] - b[i * 8 + j]), largest, 1e-6, "the place of the largest");
+    await page.click("#pin");
+    await usePreset(page, "encoder");
+    await useView(page, "compare");
+    await after(page, () => page.selectOption("#compare-with", "pinned"));
+    await page.waitForFunction(() => /pinned, Notebook head/.test(document.querySelector("#picture .hint").textContent));
+    await useJson(page, { seed: 3, x: { shape: [2, 4] }, context: { shape: [5, 4] }, projection: "identity", causal: "top_left" });
+    await after(page, () => page.selectOption("#compare-with", "corner"));
+    await page.waitForFunction(() => /bottom_right/.test(document.querySelector("#picture .hint").textContent));
+    ok(await size() > 0.1, "the corners differ");
+});
+
+test("hide the first key, log and per-row scales", async (t) => {
+    const page = await open(t);
+    const max = () => page.evaluate(() => document.getElementById("map").map.picture.scale.max);
+    equal(await max(), 1, "with the first key");
+    await after(page, () => page.check("#hide-first"));
+    near(await max(), 0.8426, 1e-4, "without it");
+    await after(page, () => page.selectOption("#mode", "log"));
+    ok(/Colours from 0\.0+8426 to 0\.8426/.test(await page.getAttribute(".colorbar", "aria-label")), await page.getAttribute(".colorbar", "aria-label"));
+    await after(page, () => page.selectOption("#mode", "row"));
+    ok(/of each row's largest/.test(await page.getAttribute(".colorbar", "aria-label")), "per row");
+});
+
+test("a large rectangle: tiles become whole, far cells are right, other stages come when looked at", async (t) => {
+    const page = await open(t), request = { seed: 9, x: { shape: [700, 8] }, context: { shape: [1600, 8] }, projection: "identity" };
+    await useJson(page, request);
+    await page.waitForFunction(() => document.getElementById("map").dataset.whole === "true");
+    const sum = await page.evaluate(() => { const { data, cols } = document.getElementById("map").map.picture.matrix; return data.subarray(699 * cols, 700 * cols).reduce((a, b) => a + b); });
+    near(sum, 1, 1e-5, "the last row");
+    await page.focus("#map");
+    await page.keyboard.press("Control+End");
+    equal(await page.textContent("#cell-title"), "query 699 → key 1599", "the far corner");
+    ok(!(await page.evaluate(() => document.getElementById("map").map.picture.bits)), "nothing banned");
+    await useStage(page, "scores");
+    await page.waitForFunction(() => document.getElementById("map").map.picture.stage === "scores");
+});

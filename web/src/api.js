@@ -1,0 +1,113 @@
+// api.js: talks to attnd. Tensors travel as safetensors where they are large, in both directions.
+
+import { Tensor, tensorFromJson, tensorToJson, parseJson } from "./tensor.js";
+import { readSafetensors, writeSafetensors } from "./files.js";
+
+const BINARY = "application/x-safetensors";
+const JSON_NUMBERS_MAX = 4096; // more numbers in a request's tensors than this are sent as they lie in memory
+
+let key = null;
+try {
+    key = sessionStorage.getItem("attnd-key");
+} catch { /* a page without storage asks for the key again */ }
+
+export const base = new URL("./", document.baseURI);
+
+export function setKey(text) {
+    key = text || null;
+    try {
+        if (key) sessionStorage.setItem("attnd-key", key);
+        else sessionStorage.removeItem("attnd-key");
+    } catch { /* as above */ }
+}
+
+// The server's own words: RFC 9457's fields.
+export class Problem extends Error {
+    constructor(fields) {
+        super(fields.detail ?? fields.title ?? "the request failed");
+        this.status = fields.status;
+        this.pointer = fields.pointer ?? "";
+        this.limit = fields.limit;
+        this.retryAfter = fields.retryAfter;
+    }
+
+    get field() {
+        return this.pointer.split("/")[1]?.replace(/~1/g, "/").replace(/~0/g, "~");
+    }
+}
+
+function* tensorsIn(request, prefix = "") {
+    for (const [name, value] of Object.entries(request)) {
+        if (value instanceof Tensor) yield [prefix + name, value];
+        else if (name === "projection" && value && typeof value === "object") yield* tensorsIn(value, "projection.");
+    }
+}
+
+// The request as plain JSON, tensors as {"shape", "data"}; booleans stay booleans.
+export function plainRequest(request) {
+    return JSON.parse(JSON.stringify(request, (_, value) => {
+        if (!(value instanceof Tensor)) return value;
+        const plain = tensorToJson(value);
+        return value.boolean ? { shape: plain.shape, data: plain.data.map(Boolean) } : plain;
+    }));
+}
+
+function body(request) {
+    const tensors = [...tensorsIn(request)];
+    if (tensors.reduce((sum, [, tensor]) => sum + tensor.size, 0) <= JSON_NUMBERS_MAX)
+        return { type: "application/json", data: JSON.stringify(plainRequest(request)) };
+    const rest = Object.fromEntries(Object.entries(request).filter(([, value]) => !(value instanceof Tensor)));
+    if (rest.projection && typeof rest.projection === "object") {
+        rest.projection = Object.fromEntries(Object.entries(rest.projection).filter(([, value]) => !(value instanceof Tensor)));
+        if (!Object.keys(rest.projection).length) delete rest.projection;
+    }
+    return { type: BINARY, data: writeSafetensors(tensors, { request: JSON.stringify(rest) }) };
+}
+
+// "queue;dur=0.1, parse;dur=0.2" as [["queue", 0.1], ..]
+function readTimings(header) {
+    return (header ?? "").split(",").map((part) => /^\s*([\w-]+);dur=([\d.]+)/.exec(part)).filter(Boolean)
+        .map(([, name, ms]) => [name, Number(ms)]);
+}
+
+async function readReply(response) {
+    const type = response.headers.get("Content-Type") ?? "";
+    if (type.startsWith(BINARY)) {
+        const buffer = await response.arrayBuffer(), { tensors, metadata } = readSafetensors(buffer);
+        return { tensors, applied: parseJson(metadata.applied), warnings: parseJson(metadata.warnings), bytes: buffer.byteLength };
+    }
+    const text = await response.text(), reply = JSON.parse(text), tensors = new Map();
+    for (const [name, value] of Object.entries(reply))
+        if (name !== "applied" && name !== "warnings") tensors.set(name, tensorFromJson(value));
+    return { tensors, applied: reply.applied, warnings: reply.warnings, bytes: text.length };
+}
+
+async function readProblem(response) {
+    let fields = {};
+    try {
+        fields = await response.json();
+    } catch { /* a proxy's page, perhaps */ }
+    return new Problem({ status: response.status, title: `${response.status} ${response.statusText}`, ...fields,
+        retryAfter: response.headers.get("Retry-After") });
+}
+
+// Computes what `names` says. Returns { tensors, applied, warnings, timings, elapsedMs, bytes }; throws Problem, or an
+// AbortError where `signal` says so.
+export async function compute(request, names, signal) {
+    const { type, data } = body({ ...request, return: names });
+    const headers = { "Content-Type": type, Accept: `${BINARY}, application/json;q=0.5` };
+    if (key) headers["X-API-Key"] = key;
+    const begun = performance.now();
+    let response;
+    try {
+        response = await fetch(new URL("attention", base), { method: "POST", headers, body: data, signal });
+    } catch (error) {
+        if (error.name === "AbortError") throw error;
+        throw new Problem({ status: 0, detail: "attnd cannot be reached: is it still running?" });
+    }
+    if (!response.ok) throw await readProblem(response);
+    const reply = await readReply(response);
+    reply.timings = readTimings(response.headers.get("Server-Timing"));
+    reply.elapsedMs = performance.now() - begun;
+    return reply;
+}

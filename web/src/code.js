@@ -1,0 +1,147 @@
+// code.js: this request in other words: curl, Python, JavaScript, and PyTorch that computes the same.
+
+import { app } from "./app.js";
+import { base, plainRequest } from "./api.js";
+import { isTensorObject } from "./tensor.js";
+
+const RETURN = ["weights", "output"];
+
+const asJson = (request) => JSON.stringify({ ...plainRequest(request), return: RETURN });
+
+export const url = () => new URL("attention", base).href;
+
+export function curl(request) {
+    return `curl -s ${url()} -H 'Content-Type: application/json' -d '${asJson(request).replace(/'/g, "'\\''")}'\n`;
+}
+
+// JSON's words in Python's.
+const python = (value) => JSON.stringify(value).replace(/"(?:[^"\\]|\\.)*"|\b(true|false|null)\b/g, (all, word) =>
+    (word ? { true: "True", false: "False", null: "None" }[word] : all));
+
+export function requests(request) {
+    return `import requests\n\nreply = requests.post("${url()}", json=${python(JSON.parse(asJson(request)))})\nreply.raise_for_status()\nprint(reply.json()["weights"])\n`;
+}
+
+export function javascript(request) {
+    return `const response = await fetch("${url()}", {\n    method: "POST",\n    headers: { "Content-Type": "application/json" },\n`
+        + `    body: JSON.stringify(${asJson(request)}),\n});\nif (!response.ok) throw new Error((await response.json()).detail);\nconst { weights, output } = await response.json();\n`;
+}
+
+// ---- PyTorch ----
+
+// What PyTorch is told here draws as attnd draws: the order is x, context, key, query, value, then the projections.
+function tensorLine(name, value, dtype) {
+    if (isTensorObject(value) && !value.data) return `${name} = torch.randn(${value.shape.join(", ")})${dtype === "float64" ? ".double()" : ""}`;
+    if (isTensorObject(value)) return `${name} = torch.tensor(${python(value.data).replace(/"(-?)(NaN|Infinity)"/g, "float(\"$1$2\")")}, dtype=torch.${dtype}).reshape(${value.shape.join(", ")})`;
+    return `${name} = torch.tensor(${python(value).replace(/"(-?)(NaN|Infinity)"/g, "float(\"$1$2\")")}, dtype=torch.${dtype})`;
+}
+
+function projectionLines(request, run, dtype) {
+    const { projection } = request, context = request.context ? "context" : "x";
+    if (projection === "identity") return [`q, k, v = x, ${context}, ${context}`];
+    const H = request.num_heads ?? 1, G = request.num_kv_heads ?? H, D = run.applied.head_size, lines = [];
+    const inputs = { key: [context, G], query: ["x", H], value: [context, G] };
+    for (const name of ["key", "query", "value"]) {
+        const given = projection?.[name];
+        if (given === undefined || (isTensorObject(given) && !given.data) || (given.weight === undefined && !Array.isArray(given) && !given.data))
+            lines.push(`w_${name} = torch.nn.Linear(${inputs[name][0]}.shape[-1], ${inputs[name][1] * D}, bias=False).weight.detach()${dtype === "float64" ? ".double()" : ""}`);
+        else lines.push(tensorLine(`w_${name}`, given.weight ?? given, dtype));
+    }
+    const biased = (name, from) => {
+        const bias = projection?.[name]?.bias;
+        return `${from} @ w_${name}.T${bias ? ` + torch.tensor(${python(bias.data ?? bias)}, dtype=torch.${dtype})` : ""}`;
+    };
+    return [...lines, `q, k, v = ${biased("query", "x")}, ${biased("key", context)}, ${biased("value", context)}`];
+}
+
+// To [B, H, T, D], as attention reads them.
+function headLines(request) {
+    const H = request.num_heads, G = request.num_kv_heads ?? H, lines = [];
+    const rank4 = (t) => isTensorObject(t) ? t.shape.length === 4 : Array.isArray(t?.[0]?.[0]?.[0]);
+    const names = request.past_key ? ["q", "k", "v", "past_k", "past_v"] : ["q", "k", "v"];
+    if (rank4(request.query)) {
+        if (request.layout === "bthd") lines.push(`${names.join(", ")} = (t.transpose(1, 2) for t in (${names.join(", ")}))`);
+    } else {
+        lines.push("def heads(t, n):  # [.., T, n*D] to [B, n, T, D]", "    t = t.reshape(-1, t.shape[-2], n, t.shape[-1] // n)", "    return t.transpose(1, 2)", "",
+            `${names.join(", ")} = ${names.map((name) => `heads(${name}, ${name === "q" ? H ?? 1 : G ?? 1})`).join(", ")}`);
+    }
+    if (request.past_key) lines.push("k, v = torch.cat([past_k, k], 2), torch.cat([past_v, v], 2)");
+    return lines;
+}
+
+function ropeLines({ past_key: past }, applied) {
+    const { style, base: theta, dims } = applied.rope, half = style === "half";
+    if (past) return null;
+    return ["def turn(t, positions):", `    angle = positions[:, None] * ${theta} ** (-torch.arange(0, ${dims}, 2) / ${dims})`,
+        "    cos, sin = angle.cos(), angle.sin()", `    turned, rest = t[..., :${dims}], t[..., ${dims}:]`,
+        half ? `    a, b = turned.chunk(2, -1)` : "    a, b = turned[..., 0::2], turned[..., 1::2]",
+        half ? "    return torch.cat([a * cos - b * sin, a * sin + b * cos, rest], -1)"
+            : "    return torch.cat([torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2), rest], -1)",
+        "", `q = turn(q, torch.arange(q.shape[2], dtype=q.dtype) + ${applied.query_offset ?? 0})`, "k = turn(k, torch.arange(k.shape[2], dtype=k.dtype))"];
+}
+
+function scoreLines(request, applied) {
+    const lines = ["k, v = (t.repeat_interleave(q.shape[1] // t.shape[1], 1) for t in (k, v))", `scores = q @ k.transpose(-2, -1) * ${applied.scale}`,
+        `i = torch.arange(q.shape[2])[:, None] + ${applied.query_offset ?? 0}  # positions among the keys`, "j = torch.arange(k.shape[2])"];
+    const ban = (condition) => lines.push(`scores = scores.masked_fill(${condition}, float("-inf"))`);
+    if (applied.softcap) lines.push(`scores = ${applied.softcap} * (scores / ${applied.softcap}).tanh()`);
+    if (request.mask !== undefined && request.mask !== null) {
+        const boolean = applied.mask === "boolean", grow = applied.weightsRank === 3 && "num_heads" in request ? "" : applied.weightsRank === 3 ? "  # [B, 1, ..]" : "";
+        lines.push(tensorLine("mask", request.mask, boolean ? "bool" : "float64"), ...(grow.includes("B") ? ["mask = mask.unsqueeze(1) if mask.ndim == 3 else mask"] : []));
+        if (boolean) ban(applied.mask_semantics === "drop" ? "mask" : "~mask");
+        else lines.push("scores = scores + mask.to(scores.dtype)");
+    }
+    if (applied.alibi) lines.push(`scores = scores - torch.tensor(${python(applied.alibi)}, dtype=scores.dtype)[:, None, None] * (i - j).abs()`);
+    if (applied.causal !== false) ban("j > i");
+    if (applied.window) {
+        const [left, right] = applied.window;
+        if (left >= 0) ban(`j < i - ${left}`);
+        if (right >= 0) ban(`j > i + ${right}`);
+    }
+    if (request.key_lengths !== undefined && request.key_lengths !== null)
+        lines.push(`lengths = torch.tensor(${python(request.key_lengths.data ?? request.key_lengths)}).reshape(-1, 1, 1, 1)`, `scores = scores.masked_fill(j >= lengths, float("-inf"))`);
+    return lines;
+}
+
+// Throws an Error where the request has something that is not told here.
+export function pytorch(full, run = app.run) {
+    const request = plainRequest(full), applied = { ...run.applied, weightsRank: run.tensors.get("weights").shape.length };
+    const dtype = applied.precision, lines = ["import torch", ""], given = (name) => request[name] !== undefined && request[name] !== null;
+    if (given("seed")) lines.push(`torch.manual_seed(${request.seed})`);
+    if (given("x")) {
+        for (const name of ["x", "context"]) if (given(name)) lines.push(tensorLine(name, request[name], dtype));
+        lines.push(...projectionLines(request, run, dtype));
+    } else {
+        for (const name of ["key", "query", "value"]) lines.push(tensorLine(name[0], request[name], dtype));
+        if (given("past_key")) lines.push(tensorLine("past_k", request.past_key, dtype), tensorLine("past_v", request.past_value, dtype));
+    }
+    lines.push(...headLines(request), "");
+    if (applied.rope) {
+        const rope = ropeLines(request, applied);
+        if (!rope) throw new Error("RoPE beside a cache is not written here");
+        lines.push(...rope);
+    }
+    lines.push(...scoreLines(request, applied));
+    if (given("sinks")) {
+        lines.push(`sinks = torch.tensor(${python(request.sinks.data ?? request.sinks)}, dtype=scores.dtype).reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)`,
+            "weights = torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]");
+    } else lines.push("banned = (scores == float(\"-inf\")).all(-1, keepdim=True)  # rows with every key banned: their weights are 0",
+        "weights = scores.softmax(-1).masked_fill(banned, 0)");
+    lines.push("output = weights @ v");
+    const out = request.projection?.output;
+    if (out) {
+        lines.push(`output = output.transpose(1, 2).flatten(2)  # heads side by side`);
+        if (isTensorObject(out) && !out.data) lines.push(`w_output = torch.nn.Linear(output.shape[-1], ${out.shape[0]}, bias=False).weight.detach()`);
+        else lines.push(tensorLine("w_output", out.weight ?? out, dtype));
+        lines.push(`output = output @ w_output.T${out.bias ? ` + torch.tensor(${python(out.bias.data ?? out.bias)})` : ""}`);
+    }
+    lines.push("", "print(weights)");
+    return lines.join("\n") + "\n";
+}
+
+export const LANGUAGES = [
+    { name: "curl", title: "curl", make: curl },
+    { name: "python", title: "Python (requests)", make: requests },
+    { name: "pytorch", title: "PyTorch", make: pytorch },
+    { name: "javascript", title: "JavaScript", make: javascript },
+];

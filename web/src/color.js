@@ -1,0 +1,115 @@
+// color.js: from numbers to colours that people who see few colours can tell apart.
+
+import { interpolateRgb, piecewise } from "d3-interpolate";
+import { interpolateCividis, interpolateGreys, interpolateInferno, interpolateViridis } from "d3-scale-chromatic";
+
+export const PALETTES = [
+    { name: "viridis", title: "Viridis", at: interpolateViridis },
+    { name: "cividis", title: "Cividis", at: interpolateCividis },
+    { name: "inferno", title: "Inferno", at: interpolateInferno },
+    { name: "greys", title: "Greys", at: (t) => interpolateGreys(1 - t) },
+];
+
+export const MODES = [
+    { name: "linear", title: "Linear" },
+    { name: "log", title: "Log" },
+    { name: "row", title: "Per row" },
+];
+
+const DIVERGING = {
+    light: piecewise(interpolateRgb, ["#12427c", "#3f7fbf", "#a9cbe8", "#f3f2ef", "#f6c48b", "#d97a1f", "#8a3f00"]),
+    dark: piecewise(interpolateRgb, ["#a8d4ff", "#4f95d8", "#27547f", "#20242b", "#7d4a16", "#dd8428", "#ffcf94"]),
+};
+
+const STEPS = 255; // odd, so that 0 has a colour of its own
+const LOG_DECADES = 4; // what is smaller than the largest by more than this is drawn as the smallest
+const SIGNED_LOG_KNEE = 100;
+
+export const RGB_NAN = [204, 71, 160];
+
+function table(at) {
+    return Array.from({ length: STEPS }, (_, i) => {
+        const text = at(i / (STEPS - 1));
+        const hex = /^#(..)(..)(..)$/.exec(text);
+        return hex ? hex.slice(1).map((part) => parseInt(part, 16)) : text.match(/\d+/g).slice(0, 3).map(Number);
+    });
+}
+
+// As a pixel of ImageData, on machines that store the lowest byte first: all that browsers run on.
+export const pixel = ([r, g, b], alpha = 255) => ((alpha << 24) | (b << 16) | (g << 8) | r) >>> 0;
+
+// { signed, mode, max }: `max` is the largest absolute value drawn. position(x, rowMax) is 0 to 1.
+export class Scale {
+    constructor({ signed, mode = "linear", max, palette = "viridis", dark = false }) {
+        this.signed = signed;
+        this.mode = mode;
+        this.max = max > 0 ? max : 1;
+        this.colors = table(signed ? DIVERGING[dark ? "dark" : "light"] : PALETTES.find((p) => p.name === palette).at);
+        this.pixels = Uint32Array.from(this.colors, (color) => pixel(color));
+    }
+
+    position(x, rowMax = this.max) {
+        const max = this.mode === "row" ? rowMax || 1 : this.max;
+        if (this.signed) {
+            const t = this.mode === "log"
+                ? (Math.sign(x) * Math.log1p((Math.abs(x) / max) * SIGNED_LOG_KNEE)) / Math.log1p(SIGNED_LOG_KNEE) : x / max;
+            return 0.5 + 0.5 * t;
+        }
+        if (this.mode === "log") return x <= 0 ? 0 : 1 + Math.log10(x / max) / LOG_DECADES;
+        return x / max;
+    }
+
+    index(x, rowMax) {
+        const t = this.position(x, rowMax) * (STEPS - 1);
+        return t >= STEPS - 1 ? STEPS - 1 : t > 0 ? (t + 0.5) | 0 : 0;
+    }
+
+    rgb(x, rowMax) {
+        return Number.isNaN(x) ? RGB_NAN : this.colors[this.index(x, rowMax)];
+    }
+
+    css(x, rowMax) {
+        return `rgb(${this.rgb(x, rowMax).join(",")})`;
+    }
+
+    // Black or white, whichever reads better on the colour of x.
+    ink(x, rowMax) {
+        const [r, g, b] = this.rgb(x, rowMax).map((c) => (c / 255 <= 0.04045 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+    }
+
+    // The value at a place of the colour bar.
+    valueAt(t) {
+        const max = this.mode === "row" ? 1 : this.max;
+        if (this.signed) {
+            const s = 2 * t - 1;
+            return this.mode === "log"
+                ? (Math.sign(s) * max * Math.expm1(Math.abs(s) * Math.log1p(SIGNED_LOG_KNEE))) / SIGNED_LOG_KNEE : s * max;
+        }
+        return this.mode === "log" ? max * 10 ** ((t - 1) * LOG_DECADES) : t * max;
+    }
+}
+
+// The largest finite absolute value, and whether any is negative.
+export function extent(matrices, hideFirst = false) {
+    let max = 0, negative = false;
+    for (const { rows, cols, data } of matrices)
+        for (let i = 0, at = 0; i < rows; i++)
+            for (let j = 0; j < cols; j++, at++) {
+                const x = data[at];
+                if (x < 0 && x !== -Infinity) negative = true;
+                const size = x < 0 ? -x : x;
+                if (size > max && size !== Infinity && !(hideFirst && j === 0)) max = size;
+            }
+    return { max, negative };
+}
+
+export function rowMaxima({ rows, cols, data }, hideFirst) {
+    const out = new Float64Array(rows);
+    for (let i = 0, at = 0; i < rows; i++)
+        for (let j = 0; j < cols; j++, at++) {
+            const size = Math.abs(data[at]);
+            if (size > out[i] && size !== Infinity && !(hideFirst && j === 0)) out[i] = size;
+        }
+    return out;
+}

@@ -1,0 +1,191 @@
+// controls.js: what is under the picture: which item and head, colours, thresholds, layers, copy and export.
+
+import { app } from "./app.js";
+import { MODES, PALETTES } from "./color.js";
+import { LANGUAGES } from "./code.js";
+import { $, announce, h, onFrame } from "./dom.js";
+import { EXPORTS, save } from "./export.js";
+import { bytes, milliseconds, number } from "./format.js";
+import { encode } from "./permalink.js";
+import { MEAN } from "./run.js";
+import { LAYER_COLORS } from "./tiles.js";
+import { REASONS } from "./bans.js";
+
+const BAR_WIDTH = 220, BAR_HEIGHT = 12;
+
+function stepper(name, title, count, get, set, more = []) {
+    const choices = [...Array.from({ length: count }, (_, i) => [String(i), String(i)]), ...more];
+    const select = h("select", { id: `pick-${name}`, onchange: () => set(select.value) }, choices.map(([value, text]) => h("option", { value }, text)));
+    const step = (by) => {
+        const at = choices.findIndex(([value]) => value === String(get()));
+        set(choices[(at + by + choices.length) % choices.length][0]);
+    };
+    select.value = String(get());
+    const button = (text, label, by) => h("button", { type: "button", class: "icon", "aria-label": `${label} ${title}`, onclick: () => step(by) }, text);
+    return h("div", { class: "stepper" }, h("label", { htmlFor: select.id }, title), button("‹", "Previous", -1), select, button("›", "Next", 1));
+}
+
+function pick(id, title, options, get, set) {
+    const select = h("select", { id, onchange: () => set(select.value) }, options.map(({ name, title: text }) => h("option", { value: name }, text)));
+    select.value = get();
+    return h("label", { class: "pick" }, title, " ", select);
+}
+
+function check(id, title, name) {
+    return h("label", { class: "check" }, h("input", { id, type: "checkbox", checked: app.view[name], onchange: (event) => app.setView({ [name]: event.target.checked }) }), title);
+}
+
+function slider(id, title, name, { min, max, step, text }) {
+    const value = h("output", { htmlFor: id }, text(app.view[name]));
+    return h("label", { class: "slider" }, title, h("input", { id, type: "range", min, max, step, value: app.view[name], oninput: (event) => {
+        const number = Number(event.target.value);
+        value.textContent = text(number);
+        Object.assign(app.view, { [name]: number });
+        redraw();
+    } }), value);
+}
+
+const redraw = onFrame(() => app.tell("redraw"));
+
+function colorBar(scale) {
+    const canvas = h("canvas", { width: BAR_WIDTH, height: BAR_HEIGHT, "aria-hidden": "true" }), context = canvas.getContext("2d");
+    scale.colors.forEach((color, i) => {
+        context.fillStyle = `rgb(${color.join(",")})`;
+        context.fillRect(Math.floor((i / scale.colors.length) * BAR_WIDTH), 0, 2, BAR_HEIGHT);
+    });
+    const ticks = [0, 0.25, 0.5, 0.75, 1].map((t) => h("span", {}, number(scale.valueAt(t)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")));
+    return h("div", { class: "colorbar", role: "img", "aria-label": `Colours from ${number(scale.valueAt(0))} to ${number(scale.valueAt(1))}${scale.mode === "row" ? " of each row's largest" : ""}` },
+        canvas, h("div", { class: "ticks" }, ticks), scale.mode === "row" && h("span", { class: "hint" }, "of each row's largest"));
+}
+
+function layerLegend() {
+    const possible = app.bans?.possible ?? [];
+    if (!possible.length) return null;
+    return h("span", { class: "legend" }, app.view.layers
+        ? possible.map(({ name, title }) => {
+            const swatch = h("i"), { rgb } = LAYER_COLORS[REASONS.findIndex((reason) => reason.name === name)];
+            swatch.style.background = `rgb(${rgb.join(",")})`;
+            return h("span", {}, swatch, title);
+        })
+        : h("span", {}, h("i", { class: "hatched" }), "banned"));
+}
+
+// ---- copy, export, link ----
+
+async function copy(text, what) {
+    try {
+        await navigator.clipboard.writeText(text);
+        say(`${what} copied`);
+    } catch {
+        show(what, text);
+    }
+}
+
+// Where the browser lets nobody write to the clipboard, the text is shown.
+function show(what, text) {
+    const dialog = $("help-dialog");
+    dialog.replaceChildren(h("h2", { id: "help-title" }, what), h("textarea", { rows: 14, class: "code", readOnly: true, value: text, "aria-label": what }),
+        h("form", { method: "dialog" }, h("button", {}, "Close")));
+    dialog.showModal();
+    dialog.querySelector("textarea").select();
+}
+
+let sayTimer = 0;
+function say(text) {
+    announce(text);
+    const note = $("note");
+    if (!note) return;
+    note.textContent = text;
+    clearTimeout(sayTimer);
+    sayTimer = setTimeout(() => { note.textContent = ""; }, 4000);
+}
+
+async function guard(action) {
+    try {
+        await action();
+    } catch (error) {
+        app.fail(error);
+    }
+}
+
+// A button that opens a list: the browser's own <details> gives keyboard and screen readers all they need.
+function menu(id, title, entries) {
+    const details = h("details", { class: "menu", id }, h("summary", {}, title), h("div", { class: "menu-list" }, entries.map(({ title: text, act, name }) =>
+        h("button", { type: "button", "data-name": name, onclick: () => { details.open = false; guard(act); } }, text))));
+    details.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape" || !details.open) return;
+        details.open = false;
+        details.querySelector("summary").focus();
+    });
+    details.addEventListener("focusout", (event) => { if (!details.contains(event.relatedTarget)) details.open = false; });
+    return details;
+}
+
+async function link() {
+    const state = await encode(app);
+    if (state === null) throw new Error("This request is too large for an address: export it as safetensors or as a page of its own.");
+    history.replaceState(null, "", `#${state}`);
+    await copy(location.href, "Link");
+}
+
+export function takeAway(view) {
+    return h("div", { class: "take" },
+        h("button", { type: "button", id: "permalink", onclick: () => guard(link) }, "Copy link"),
+        !app.run?.own && menu("copy", "Copy as", LANGUAGES.map(({ name, title, make }) => ({ name, title, act: () => copy(make(app.run.request), title) }))),
+        menu("export", "Export", EXPORTS.filter(({ name }) => name !== "svg" || view.svg || view.heatmap).filter(({ name }) => name !== "html" || !app.offline)
+            .map(({ name, title, make, file }) => ({ name, title, act: async () => save(await make(view), file()) }))),
+        h("span", { id: "note", class: "hint" }));
+}
+
+export function renderControls(host, view) {
+    const { run } = app, { tab } = app.view, active = document.activeElement?.id;
+    if (!run) return;
+    const { L, B, H } = run.dims, stage = app.view.stage, lines = tab === "lines", map = tab === "map" || tab === "stages";
+    const scale = run.matrix(stage, app.at()) && !lines && tab !== "compare" ? app.scale(stage) : null;
+    const number0 = (value) => (value === MEAN ? MEAN : Number(value));
+    const parts = [
+        h("div", { class: "row" },
+            L > 1 && stepper("layer", "Layer", L, () => app.view.layer, (value) => app.setView({ layer: Number(value) })),
+            B > 1 && stepper("batch", "Item", B, () => app.view.batch, (value) => app.setView({ batch: Number(value) })),
+            H > 1 && tab !== "heads" && stepper("head", "Head", H, () => app.view.head, (value) => app.setView({ head: number0(value) }), [[MEAN, MEAN]]),
+            tab !== "table" && !lines && pick("palette", "Colours", PALETTES, () => app.view.palette, (palette) => app.setView({ palette })),
+            tab !== "table" && !lines && pick("mode", "Scale", MODES, () => app.view.mode, (mode) => app.setView({ mode })),
+            check("hide-first", "Hide first key", "hideFirst"),
+            map && app.bans?.any && check("layers", "Layers", "layers"),
+            map && layerLegend(), view.tools),
+        lines && h("div", { class: "row" },
+            slider("threshold", "Threshold", "threshold", { min: 0, max: 1, step: 0.01, text: (x) => `${Math.round(x * 100)} %` }),
+            slider("topk", "Top", "topk", { min: 1, max: 32, step: 1, text: String })),
+        h("div", { class: "row" }, scale && colorBar(scale), takeAway(view)),
+    ];
+    host.replaceChildren(...parts.filter(Boolean));
+    if (active && host.querySelector(`#${CSS.escape(active)}`)) host.querySelector(`#${CSS.escape(active)}`).focus();
+}
+
+function conventions(applied) {
+    if (!applied) return [];
+    const out = [`scale ${Number(applied.scale.toPrecision(6))}`];
+    out.push(applied.causal === false ? "not causal" : `causal${applied.causal === true ? "" : ` ${applied.causal.replace("_", " ")}`}`);
+    if (applied.query_offset) out.push(`offset ${applied.query_offset}`);
+    if (applied.mask) out.push(`mask ${applied.mask}${applied.mask_semantics === "drop" ? ", true is banned" : ""}`);
+    if (applied.window) out.push(`window [${applied.window}]`);
+    if (applied.softcap) out.push(`softcap ${applied.softcap}`);
+    if (applied.alibi) out.push("ALiBi");
+    if (applied.rope) out.push(`RoPE ${applied.rope.style}`);
+    if (applied.sinks) out.push("sinks");
+    if (applied.num_kv_heads !== applied.num_heads) out.push(`${applied.num_heads} heads over ${applied.num_kv_heads}`);
+    out.push(applied.precision);
+    return out;
+}
+
+export function renderApplied(host) {
+    const { run } = app;
+    if (!run) return;
+    const { L, B, H, Tq, Tk } = run.dims, shape = [L > 1 && `${L} layers`, B > 1 && `${B} items`, H > 1 && `${H} heads`, `${Tq} × ${Tk}`].filter(Boolean).join(", ");
+    const timings = run.timings.map(([name, ms]) => `${name} ${milliseconds(ms)}`).join(" · ");
+    host.replaceChildren(
+        h("span", {}, h("b", {}, run.own ? "Own weights" : "Applied"), ` ${[shape, ...conventions(run.applied)].join(" · ")}`),
+        timings && h("span", { id: "timings" }, h("b", {}, "Time"), ` ${timings} · round trip ${milliseconds(run.elapsedMs)} · ${bytes(run.bytes)}`),
+        ...run.warnings.map((text) => h("span", { class: "warn" }, `⚠ ${text}`)));
+}
+

@@ -1,0 +1,56 @@
+// dom.js: elements from a few words.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function set(element, name, value) {
+    if (value === undefined || value === null || value === false) return;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "class") element.setAttribute("class", value);
+    else if (name in element && !name.startsWith("aria") && !(element instanceof SVGElement) && name !== "list" && name !== "form")
+        element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+}
+
+// h("button", { class: "quiet", onclick }, "text", child)
+export function h(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) set(element, name, value);
+    element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+    return element;
+}
+
+export function svg(tag, attributes = {}, ...children) {
+    const element = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) if (value !== undefined && value !== null) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+}
+
+export const $ = (id) => document.getElementById(id);
+
+// Says something to screen readers.
+export function announce(text) {
+    $("announcer").textContent = text;
+}
+
+// Calls `action` once nothing has called for `ms`.
+export function debounce(ms, action) {
+    let timer = 0;
+    return (...args) => {
+        clearTimeout(timer);
+        timer = setTimeout(() => action(...args), ms);
+    };
+}
+
+// Calls `action` once, before the next frame.
+export function onFrame(action) {
+    let asked = false;
+    return () => {
+        if (asked) return;
+        asked = true;
+        requestAnimationFrame(() => {
+            asked = false;
+            action();
+        });
+    };
+}

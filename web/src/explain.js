@@ -1,0 +1,145 @@
+// explain.js: how one cell came about, from its products to its share, and what it brings to the output.
+
+import { app } from "./app.js";
+import { $, h } from "./dom.js";
+import { number, share, visible } from "./format.js";
+import { MEAN, STAGES } from "./run.js";
+
+const TERMS_MAX = 256, KEYS_MAX = 12;
+
+const label = (labels, i) => (labels?.[i] === undefined ? "" : ` ${visible(labels[i])}`);
+
+export function reasonsText(i, j) {
+    const head = app.view.head === MEAN ? 0 : app.view.head;
+    return app.bans.reasons(app.view.batch, head, i, j).map(({ title, text }) => `${title}: ${text}`).join("; ");
+}
+
+// One line for hovering and for screen readers.
+export function describe(i, j, stage = app.view.stage) {
+    const matrix = app.matrix(stage), x = matrix?.data[i * matrix.cols + j];
+    const title = STAGES.find(({ name }) => name === stage).title.toLowerCase();
+    const query = `query ${i}${label(app.labels.rows, i)}`;
+    if (stage === "output") return `${query}, output ${j}: ${number(x)}`;
+    const why = reasonsText(i, j), value = stage === "weights" ? share(x) : number(x);
+    return `${query} → key ${j}${label(app.labels.cols, j)}: ${title} ${value}${why ? `; banned by ${why}` : ""}`;
+}
+
+const row = (name, value, attributes = {}) => [h("dt", {}, name), h("dd", attributes, value)];
+
+// A bar from the middle to either side, for terms of either sign.
+function bar(value, largest, signed = true) {
+    const part = Math.min(1, Math.abs(value) / (largest || 1)) * (signed ? 50 : 100);
+    const fill = h("span", { class: value < 0 ? "negative" : "positive" });
+    fill.style.width = `${part}%`;
+    fill.style.left = signed ? `${value < 0 ? 50 - part : 50}%` : "0";
+    return h("span", { class: "bar-cell", "aria-hidden": "true" }, fill);
+}
+
+function dot(q, k) {
+    let sum = 0;
+    for (let d = 0; d < q.length; d++) sum += q[d] * k[d];
+    return sum;
+}
+
+const rowOf = (matrix, i) => matrix.data.subarray(i * matrix.cols, (i + 1) * matrix.cols);
+
+function termsTable(q, k) {
+    const products = Array.from(q, (x, d) => x * k[d]), largest = Math.max(...products.map(Math.abs));
+    const shown = products.slice(0, TERMS_MAX);
+    return h("details", { open: shown.length <= 32, id: "terms" }, h("summary", {}, `${q.length} products q·k`),
+        h("table", { class: "terms" }, h("thead", {}, h("tr", {}, ["d", "q", "k", "q·k", ""].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", {}))))),
+            h("tbody", {}, shown.map((x, d) => h("tr", {}, h("th", { scope: "row" }, String(d)), h("td", {}, number(q[d])), h("td", {}, number(k[d])),
+                h("td", {}, number(x)), h("td", {}, bar(x, largest)))))));
+}
+
+function contributions(weights, values, j) {
+    const order = Array.from(weights, (_, at) => at).filter((at) => weights[at] > 0).sort((a, b) => weights[b] - weights[a]).slice(0, KEYS_MAX);
+    if (!order.length) return h("p", { class: "hint" }, "Every key is banned: the output is 0.");
+    const size = (at) => (values ? weights[at] * Math.hypot(...rowOf(values, at)) : undefined);
+    return h("table", { class: "terms", id: "contributions" },
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "key"), h("th", { scope: "col" }, "weight"), h("td", {}), values && h("th", { scope: "col" }, "‖w·v‖"))),
+        h("tbody", {}, order.map((at) => h("tr", { class: at === j ? "here" : "" },
+            h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => app.setView({ cell: [app.view.cell[0], at] }) }, `${at}${label(app.labels.cols, at)}`)),
+            h("td", {}, share(weights[at])), h("td", {}, bar(weights[at], 1, false)), values && h("td", {}, number(size(at)))))));
+}
+
+function valuePart(weight, values, output, j) {
+    const v = rowOf(values, j), largest = Math.max(...Array.from(output ?? [], Math.abs), 1e-30);
+    return h("details", { id: "value-part" }, h("summary", {}, `What key ${j} brings to the output`),
+        h("table", { class: "terms" }, h("thead", {}, h("tr", {}, ["d", "v", "w·v", "", "output"].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", {}))))),
+            h("tbody", {}, Array.from(v).slice(0, TERMS_MAX).map((x, d) => h("tr", {}, h("th", { scope: "row" }, String(d)), h("td", {}, number(x)),
+                h("td", {}, number(weight * x)), h("td", {}, bar(weight * x, largest)), h("td", {}, output ? number(output[d]) : "–"))))));
+}
+
+// The stages of one cell's score, as far as they are known.
+function scoreRows(run, batch, head, i, j, q, k, banned) {
+    const { applied } = run, bias = app.bans.bias(batch, head, i, j), at = (name) => {
+        const matrix = run.matrix(name, app.at(head));
+        return matrix?.data[i * matrix.cols + j];
+    };
+    const product = q && k ? dot(q, k) : undefined;
+    const rows = [row("q·k", number(product), { id: "cell-qk" }), row("× scale", number(applied.scale), { id: "cell-scale" }),
+        row("score", number(at("scores") ?? (product === undefined ? undefined : product * applied.scale)), { id: "cell-score" })];
+    if (applied.softcap) rows.push(row(`capped at ${applied.softcap}`, number(at("capped_scores"))));
+    if (bias.mask !== undefined) rows.push(row("+ mask", number(bias.mask), { id: "cell-mask" }));
+    if (bias.alibi !== undefined) rows.push(row("+ ALiBi", number(bias.alibi), { id: "cell-alibi" }));
+    rows.push(row("banned?", banned.length ? banned.map(({ title }) => title).join(", ") : "no", { id: "cell-banned", class: banned.length ? "warn" : "" }));
+    rows.push(row("softmax sees", banned.length ? "−∞" : number(at("masked_scores")), { id: "cell-masked" }));
+    return rows;
+}
+
+function softmaxRows(run, batch, head, i, w, weights) {
+    const lse = run.lse(batch, head, i), sum = weights.reduce((a, b) => a + b, 0);
+    return [row("weight", share(w), { id: "cell-weight", class: "strong" }),
+        row("row's log Σ exp", number(lse), { id: "cell-lse" }), row("row's Σ exp", lse === undefined ? "–" : number(Math.exp(lse))),
+        row("row's weights", number(sum)), ...(run.applied.sinks ? [row("sink's share", share(Math.max(0, 1 - sum)), { id: "cell-sink" })] : [])];
+}
+
+function ownCell(i, j, w, weights) {
+    return [h("dl", {}, row("weight", share(w), { id: "cell-weight", class: "strong" }), row("exactly", String(w)), row("row's weights", number(weights.reduce((a, b) => a + b, 0)))),
+        h("h3", {}, "Strongest keys"), contributions(weights, null, j)];
+}
+
+function meanCell(i, j) {
+    const { H } = app.run.dims, matrices = Array.from({ length: H }, (_, head) => app.matrix("weights", head));
+    const values = matrices.map((matrix) => matrix.data[i * matrix.cols + j]);
+    return [h("dl", {}, row("mean weight", share(values.reduce((a, b) => a + b, 0) / H), { id: "cell-weight", class: "strong" })),
+        h("table", { class: "terms" }, h("tbody", {}, values.map((x, head) => h("tr", {},
+            h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => app.setView({ head }) }, `head ${head}`)),
+            h("td", {}, share(x)), h("td", {}, bar(x, 1, false))))))];
+}
+
+function computedCell(run, batch, head, i, j, weights) {
+    const query = run.vectors("query", batch, head), past = run.tensors.has("present_key");
+    const keys = run.vectors(past ? "present_key" : "key", batch, head), values = run.vectors(past ? "present_value" : "value", batch, head);
+    const q = query && rowOf(query, i), k = keys && rowOf(keys, j), banned = app.bans.reasons(batch, head, i, j);
+    const output = run.outputIsShared("output") ? null : run.matrix("output", app.at(head));
+    return [h("dl", {}, scoreRows(run, batch, head, i, j, q, k, banned), softmaxRows(run, batch, head, i, weights[j], weights)),
+        banned.length > 0 && h("ul", { class: "reasons", id: "reasons" }, banned.map(({ title, text }) => h("li", {}, `${title}: ${text}`))),
+        q && k && termsTable(q, k), h("h3", {}, "What makes the output"), contributions(weights, values, j),
+        values && valuePart(weights[j], values, output && rowOf(output, i), j)];
+}
+
+export function createExplain(host) {
+    const body = h("div", { id: "cell-body" });
+    host.append(h("h2", { id: "cell-title" }, "Cell"), body);
+
+    function render() {
+        const { run } = app, { cell } = app.view;
+        if (!run || !cell || app.view.stage === "output" && cell[1] >= run.dims.Tk) {
+            $("cell-title").textContent = "Cell";
+            body.replaceChildren(h("p", { class: "hint" }, "Choose a cell of the picture: click it, or focus the picture and use the arrow keys."));
+            return;
+        }
+        const [i, j] = cell, head = app.view.head, matrix = app.matrix("weights", head);
+        if (!matrix || i >= matrix.rows || j >= matrix.cols) return;
+        $("cell-title").textContent = `query ${i}${label(app.labels.rows, i)} → key ${j}${label(app.labels.cols, j)}`;
+        const weights = rowOf(matrix, i);
+        const parts = head === MEAN ? meanCell(i, j) : run.own ? ownCell(i, j, weights[j], weights)
+            : computedCell(run, app.view.batch, head, i, j, weights);
+        body.replaceChildren(...parts.filter(Boolean));
+    }
+
+    app.on("run view cell request", render);
+    render();
+}

@@ -1,0 +1,160 @@
+// export.js: what is on the page, to take away: PNG, SVG, CSV, safetensors, and a page of its own.
+
+import { app } from "./app.js";
+import { base, plainRequest } from "./api.js";
+import { h, svg } from "./dom.js";
+import { writeSafetensors } from "./files.js";
+import { cut, number, visible } from "./format.js";
+import { MEAN } from "./run.js";
+import { shortest } from "./tensor.js";
+
+const PNG_RATIO = 2, SVG_CELLS_MAX = 128 * 128, STANDALONE_BYTES_MAX = 64 << 20;
+const SVG_CELL = 40, SVG_LEFT = 90, SVG_TOP = 60;
+
+export function save(blob, name) {
+    const link = h("a", { href: URL.createObjectURL(blob), download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+const stem = () => `attention-${app.view.stage}${app.view.head === MEAN ? "-mean" : `-head${app.view.head}`}${app.run.dims.B > 1 ? `-item${app.view.batch}` : ""}`;
+
+const toBlob = (canvas) => new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+
+// The view's own canvases side by side; the heat map is painted again, larger and whole.
+export async function png(view) {
+    const canvas = document.createElement("canvas"), context = canvas.getContext("2d");
+    if (view.svg) {
+        const image = new Image(), source = new Blob([svgText(view)], { type: "image/svg+xml" });
+        image.src = URL.createObjectURL(source);
+        await image.decode();
+        canvas.width = image.width * PNG_RATIO;
+        canvas.height = image.height * PNG_RATIO;
+        context.drawImage(image, 0, 0, canvas.width, canvas.height);
+        URL.revokeObjectURL(image.src);
+    } else if (view.heatmap) {
+        const map = view.heatmap;
+        canvas.width = map.width * PNG_RATIO;
+        canvas.height = map.height * PNG_RATIO;
+        map.paint(context, PNG_RATIO, Infinity);
+    } else {
+        const all = [...document.querySelectorAll("#picture canvas")], gap = 16;
+        canvas.width = all.reduce((sum, one) => sum + one.width + gap, -gap);
+        canvas.height = Math.max(...all.map((one) => one.height));
+        let x = 0;
+        for (const one of all) {
+            if (one.width) context.drawImage(one, x, 0);
+            x += one.width + gap;
+        }
+    }
+    return toBlob(canvas);
+}
+
+// A heat map as rectangles; a large one as a picture inside.
+async function mapSvg(view) {
+    const picture = app.picture(), { matrix, scale } = picture, { rows, cols } = matrix;
+    const small = rows * cols <= SVG_CELLS_MAX, cell = small ? Math.max(6, Math.min(SVG_CELL, 1600 / Math.max(rows, cols))) : 0;
+    if (!small) {
+        const reader = new FileReader(), blob = await png({ heatmap: view.heatmap });
+        await new Promise((resolve) => { reader.onload = resolve; reader.readAsDataURL(blob); });
+        const { width, height } = view.heatmap;
+        return svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height }, svg("image", { href: reader.result, width, height }));
+    }
+    const root = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width: SVG_LEFT + cols * cell + 8, height: SVG_TOP + rows * cell + 8,
+        "font-family": "system-ui, sans-serif", "font-size": Math.min(12, cell * 0.7) });
+    const hatch = svg("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        svg("rect", { width: 6, height: 6, fill: "#fff" }), svg("rect", { width: 1, height: 6, fill: "#999" }));
+    const text = (x, y, anchor, content, fill = "#333", extra = {}) => {
+        const element = svg("text", { x, y, "text-anchor": anchor, "dominant-baseline": "middle", fill, ...extra });
+        element.textContent = content;
+        return element;
+    };
+    root.append(svg("defs", {}, hatch), svg("rect", { width: "100%", height: "100%", fill: "#fff" }));
+    const name = (labels, i) => (labels?.[i] === undefined ? String(i) : cut(visible(labels[i]), 14));
+    for (let i = 0; i < rows; i++) root.append(text(SVG_LEFT - 6, SVG_TOP + (i + 0.5) * cell, "end", name(picture.rowLabels, i)));
+    for (let j = 0; j < cols; j++) {
+        const x = SVG_LEFT + (j + 0.5) * cell;
+        root.append(text(x, SVG_TOP - 8, picture.colLabels ? "start" : "middle", name(picture.colLabels, j), "#333", picture.colLabels ? { transform: `rotate(-50 ${x} ${SVG_TOP - 8})` } : {}));
+    }
+    for (let i = 0; i < rows; i++)
+        for (let j = 0; j < cols; j++) {
+            const x = matrix.data[i * cols + j], banned = picture.bansHide && (x === -Infinity || (x === 0 && picture.bits?.(i, j)));
+            const left = SVG_LEFT + j * cell, top = SVG_TOP + i * cell;
+            const rect = svg("rect", { x: left, y: top, width: cell, height: cell, fill: banned ? "url(#hatch)" : scale.css(x), stroke: "#fff", "stroke-width": 0.5 });
+            const title = svg("title");
+            title.textContent = `${name(picture.rowLabels, i)} → ${name(picture.colLabels, j)}: ${banned ? "banned" : number(x)}`;
+            rect.append(title);
+            root.append(rect);
+            if (cell >= 36 && !banned) root.append(text(left + cell / 2, top + cell / 2, "middle", x.toFixed(2), scale.ink(x), { "font-size": 10 }));
+        }
+    return root;
+}
+
+// A picture of its own has no style sheet: colours are written into it.
+function svgText(view) {
+    const root = view.svg().cloneNode(true), style = getComputedStyle(document.documentElement);
+    root.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    const ink = style.getPropertyValue("--ink").trim(), accent = style.getPropertyValue("--accent").trim();
+    root.insertBefore(svg("rect", { width: "100%", height: "100%", fill: style.getPropertyValue("--surface").trim() }), root.firstChild);
+    for (const text of root.querySelectorAll("text")) {
+        text.setAttribute("fill", ink);
+        text.setAttribute("font-family", "system-ui, sans-serif");
+        text.setAttribute("font-size", 13);
+    }
+    return new XMLSerializer().serializeToString(root).replaceAll("var(--accent)", accent);
+}
+
+export async function svgFile(view) {
+    const text = view.svg ? svgText(view) : new XMLSerializer().serializeToString(await mapSvg(view));
+    return new Blob([text], { type: "image/svg+xml" });
+}
+
+const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll("\"", "\"\"")}"` : text);
+
+// The matrix on the page: a row of keys, then a line a query; numbers with all their digits.
+export function csv() {
+    const { rows, cols, data } = app.matrix(), output = app.view.stage === "output";
+    const name = (labels, i) => quoted(String(labels?.[i] ?? i)), digits = data instanceof Float32Array ? shortest : (x) => x;
+    const lines = [["", ...Array.from({ length: cols }, (_, j) => name(output ? null : app.labels.cols, j))].join()];
+    for (let i = 0; i < rows; i++) lines.push([name(app.labels.rows, i), ...Array.from(data.subarray(i * cols, (i + 1) * cols), digits)].join());
+    return new Blob([lines.join("\n") + "\n"], { type: "text/csv" });
+}
+
+export function safetensors(run = app.run) {
+    const metadata = run.own ? {} : { applied: JSON.stringify(run.applied), warnings: JSON.stringify(run.warnings), source: JSON.stringify(plainRequest(run.request)) };
+    return writeSafetensors(run.tensors, metadata);
+}
+
+async function bytesToBase64(blob) {
+    const bytes = new Uint8Array(await blob.arrayBuffer());
+    let text = "";
+    for (let at = 0; at < bytes.length; at += 8190) text += btoa(String.fromCharCode(...bytes.subarray(at, at + 8190)));
+    return text;
+}
+
+// This very page with its script, its style and the numbers inside; it needs no server, and asks none.
+export async function standalone() {
+    const data = safetensors();
+    if (data.size > STANDALONE_BYTES_MAX) throw new Error(`a page of ${Math.round(data.size / 2 ** 20)} MiB would not open; export safetensors instead`);
+    const read = async (selector, attribute) => (await fetch(document.querySelector(selector)[attribute])).text();
+    const [script, style] = await Promise.all([read("script[src]", "src"), read("link[rel=stylesheet]", "href")]);
+    const page = await (await fetch(base)).text();
+    const state = { view: app.view, labels: app.labels, request: app.own ? null : plainRequest(app.run.request), name: app.name };
+    const held = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
+    const html = page.replace(/<meta http-equiv[^>]*>\n?/, "").replace(/<link rel="icon"[^>]*>\n?/, "").replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
+        .replace(/<script type="module"[^>]*><\/script>/, "")
+        .replace("</body>", () => `<script type="application/json" id="standalone-state">${held(state)}</script>\n<script type="application/octet-stream" id="standalone-data">`)
+        .replace("</html>", "");
+    return new Blob([html, await bytesToBase64(data), "</script>\n<script type=\"module\">", script.replaceAll("</script", "<\\/script"), "</script>\n</body>\n</html>\n"], { type: "text/html" });
+}
+
+export const EXPORTS = [
+    { name: "png", title: "PNG picture", make: (view) => png(view), file: () => `${stem()}.png` },
+    { name: "svg", title: "SVG picture", make: (view) => svgFile(view), file: () => `${stem()}.svg` },
+    { name: "csv", title: "CSV of this matrix", make: () => csv(), file: () => `${stem()}.csv` },
+    { name: "safetensors", title: "safetensors, all results", make: () => safetensors(), file: () => "attention.safetensors" },
+    { name: "html", title: "Page of its own", make: () => standalone(), file: () => "attention.html" },
+];
+

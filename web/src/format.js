@@ -1,0 +1,35 @@
+// format.js: numbers and tokens as people read them.
+
+import { format } from "d3-format";
+
+const fixed4 = format(".4f"), fixed2 = format(".2f"), significant = format(".4~g"), percent = format(".2%");
+
+export function number(x) {
+    if (x === undefined || x === null) return "–";
+    if (Number.isNaN(x)) return "NaN";
+    if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
+    const size = Math.abs(x);
+    if (size !== 0 && (size < 1e-4 || size >= 1e5)) return significant(x).replace("-", "−");
+    return fixed4(x).replace("-", "−");
+}
+
+export const short = (x) => (Number.isFinite(x) && Math.abs(x) < 1000 ? fixed2(x).replace("-", "−") : number(x));
+
+export const share = (x) => (Number.isFinite(x) ? percent(x).replace("%", " %").replace("-", "−") : number(x));
+
+export const milliseconds = (x) => `${x >= 100 ? Math.round(x) : x >= 10 ? x.toFixed(1) : x.toFixed(2)} ms`;
+
+export const bytes = (x) => (x >= 2 ** 20 ? `${(x / 2 ** 20).toFixed(1)} MiB` : x >= 1024 ? `${(x / 1024).toFixed(1)} KiB` : `${x} B`);
+
+const VISIBLE = { " ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍" };
+
+// A token with its blanks made visible.
+export const visible = (token) => String(token).replace(/[ \n\t\r]/g, (c) => VISIBLE[c]).replace(/[\u0000-\u001f]/g, "�") || "∅";
+
+// Long ones lose their middle.
+export function cut(text, most) {
+    const characters = Array.from(text);
+    if (characters.length <= most) return text;
+    const tail = Math.floor((most - 1) / 2);
+    return characters.slice(0, most - 1 - tail).join("") + "…" + (tail ? characters.slice(-tail).join("") : "");
+}

@@ -1,0 +1,272 @@
+// main.js: starts the page: what the address holds, else the notebook's head; then wires view, form and keys to the state.
+
+import { app } from "./app.js";
+import { renderApplied, renderControls } from "./controls.js";
+import { $, announce, debounce, h, onFrame } from "./dom.js";
+import { createExplain } from "./explain.js";
+import { readSafetensors } from "./files.js";
+import { createForm } from "./form.js";
+import { listenForFiles } from "./input.js";
+import { decode, encode } from "./permalink.js";
+import { PRESETS, presetById } from "./presets.js";
+import { MEAN, Run, ownRun } from "./run.js";
+import { Tensor } from "./tensor.js";
+import { openHelp } from "./help.js";
+import * as compare from "./views/compare.js";
+import * as heads from "./views/heads.js";
+import * as lines from "./views/lines.js";
+import * as map from "./views/map.js";
+import * as stages from "./views/stages.js";
+import * as table from "./views/table.js";
+
+const VIEWS = [
+    { name: "map", title: "Heat map", module: map },
+    { name: "lines", title: "Lines", module: lines },
+    { name: "heads", title: "Heads", module: heads },
+    { name: "stages", title: "Stages", module: stages },
+    { name: "compare", title: "Compare", module: compare },
+    { name: "table", title: "Table", module: table },
+];
+
+let view = null, viewName = "";
+
+// ---- the picture ----
+
+function showView() {
+    const { tab } = app.view;
+    if (viewName !== tab) {
+        $("picture").replaceChildren();
+        view = VIEWS.find(({ name }) => name === tab).module.create($("picture"));
+        viewName = tab;
+        $("picture").setAttribute("aria-labelledby", `view-${tab}`);
+        $("picture").removeAttribute("aria-label");
+    }
+    for (const button of $("views").children) {
+        const on = button.dataset.name === tab;
+        button.setAttribute("aria-selected", String(on));
+        button.tabIndex = on ? 0 : -1;
+    }
+}
+
+function showStages() {
+    const { run } = app, usable = run && view?.stages;
+    $("stages").hidden = !usable || run.stages.length < 2;
+    if (!usable) return;
+    const focused = document.activeElement?.dataset?.stage;
+    $("stages").replaceChildren(...run.stages.map(({ name, title, about }) => h("button", { type: "button", "data-stage": name, title: about,
+        "aria-pressed": String(name === app.view.stage), onclick: () => app.setView({ stage: name }) }, title)));
+    if (focused) $("stages").querySelector(`[data-stage="${focused}"]`)?.focus();
+}
+
+const render = onFrame(() => {
+    if (!app.run) return;
+    showView();
+    if (view.needs && app.run.cells <= 1 << 22) app.need(...view.needs());
+    const begun = performance.now();
+    $("picture").classList.toggle("waiting", view.render() === false);
+    showStages();
+    renderControls($("controls"), view);
+    renderApplied($("applied"));
+    if (!performance.getEntriesByName("first-picture").length) performance.mark("first-picture");
+    document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+    document.body.dataset.renderMs = (performance.now() - begun).toFixed(1);
+});
+
+function showStory() {
+    const preset = presetById(app.preset);
+    $("story").textContent = preset?.story ?? (app.own ? `${app.ownName}: weights of your own; nothing is computed.` : "A request of your own.");
+    $("preset").value = preset?.id ?? "";
+}
+
+function showBusy() {
+    $("picture").setAttribute("aria-busy", String(Boolean(app.busy)));
+    // Only what takes long enough to wonder about.
+    clearTimeout(showBusy.timer);
+    if (!app.busy) $("progress").hidden = true;
+    else showBusy.timer = setTimeout(() => {
+        $("progress").hidden = !app.busy;
+        $("progress-text").textContent = `${app.busy} …`;
+    }, 150);
+}
+
+function showProblem() {
+    const { problem } = app;
+    $("problem").hidden = !problem;
+    if (!problem) return;
+    const where = problem.pointer ? ` (at ${problem.pointer})` : "", retry = problem.retryAfter ? ` Try again in ${problem.retryAfter} s.` : "";
+    $("problem").replaceChildren(h("b", {}, problem.status ? `${problem.status} ` : ""), `${problem.message}${where}.${retry}`.replace(/\.\.$/, "."));
+}
+
+// ---- the address ----
+
+const remember = debounce(250, async () => {
+    if (app.offline) return;
+    const plain = app.preset === "notebook" && app.view.tab === "map" && String(app.view.cell) === "7,3" && app.view.stage === "weights";
+    const state = plain ? "" : await encode(app);
+    if (state !== null) history.replaceState(null, "", state ? `#${state}` : location.pathname + location.search);
+});
+
+async function restore(state) {
+    const { view: changes = {}, labels } = state;
+    if (state.own) {
+        if (labels) app.labels = labels;
+        app.useOwn(new Tensor(state.own.shape, Float64Array.from(state.own.data)));
+        app.setView(changes);
+        return;
+    }
+    const preset = presetById(state.preset);
+    if (!preset && !state.request) return void app.usePreset(presetById("notebook"));
+    await app.setRequest(preset ? structuredClone(preset.request) : state.request, { preset: preset?.id ?? null, view: changes, labels });
+}
+
+// A copy of the page with its numbers inside.
+function restoreStandalone() {
+    const held = $("standalone-state");
+    if (!held) return false;
+    const state = JSON.parse(held.textContent), bytes = Uint8Array.from(atob($("standalone-data").textContent.trim()), (c) => c.charCodeAt(0));
+    const { tensors, metadata } = readSafetensors(bytes.buffer);
+    app.offline = true;
+    document.body.classList.add("offline");
+    app.labels = state.labels;
+    Object.assign(app.view, state.view);
+    if (state.request) {
+        app.request = state.request;
+        app.tell("request");
+        app.take(new Run(state.request, { tensors, applied: JSON.parse(metadata.applied), warnings: JSON.parse(metadata.warnings) }));
+    } else {
+        app.own = tensors.get("weights");
+        app.ownName = state.name;
+        app.tell("request");
+        app.take(ownRun(app.own));
+    }
+    $("story").textContent = `A copy of “${state.name}”: it holds its numbers, and asks no server.`;
+    return true;
+}
+
+// ---- tabs, keys, theme ----
+
+// One tab stop; arrows, Home and End move along.
+function rove(list, choose) {
+    list.addEventListener("keydown", (event) => {
+        const tabs = [...list.children], at = tabs.indexOf(document.activeElement);
+        const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
+        if (at < 0 || to === undefined) return;
+        const next = tabs[(to + tabs.length) % tabs.length];
+        choose(next);
+        next.focus();
+        event.preventDefault();
+    });
+}
+
+function makeViews() {
+    $("views").append(...VIEWS.map(({ name, title }, at) => h("button", { type: "button", role: "tab", id: `view-${name}`, "data-name": name, "aria-controls": "picture",
+        "aria-selected": "false", tabIndex: -1, "aria-keyshortcuts": String(at + 1), title: `${title} (${at + 1})`, onclick: () => app.setView({ tab: name }) }, title)));
+    rove($("views"), (tab) => app.setView({ tab: tab.dataset.name }));
+}
+
+function makeColumns() {
+    const list = document.querySelector(".tabs.narrow"), tabs = [...list.children];
+    const choose = (tab) => {
+        document.querySelector(".columns").dataset.tab = tab.id.slice("tab-".length);
+        for (const other of tabs) {
+            other.setAttribute("aria-selected", String(other === tab));
+            other.tabIndex = other === tab ? 0 : -1;
+        }
+    };
+    for (const tab of tabs) tab.addEventListener("click", () => choose(tab));
+    rove(list, choose);
+}
+
+function makeTheme() {
+    const root = document.documentElement, names = { "": "Auto", light: "Light", dark: "Dark" };
+    const set = (theme) => {
+        if (theme) root.dataset.theme = theme;
+        else delete root.dataset.theme;
+        $("theme").textContent = names[theme];
+        $("theme").setAttribute("aria-label", `Theme: ${names[theme]}`);
+        try {
+            localStorage.setItem("attnd-theme", theme);
+        } catch { /* a page without storage forgets it */ }
+        render();
+    };
+    let saved = "";
+    try {
+        saved = localStorage.getItem("attnd-theme") ?? "";
+    } catch { /* as above */ }
+    set(saved in names ? saved : "");
+    $("theme").addEventListener("click", () => set({ "": "dark", dark: "light", light: "" }[root.dataset.theme ?? ""]));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
+}
+
+function stepHead(by) {
+    const { H } = app.run.dims, order = [...Array.from({ length: H }, (_, i) => i), ...(H > 1 ? [MEAN] : [])];
+    app.setView({ head: order[(order.indexOf(app.view.head) + by + order.length) % order.length] });
+    announce(`Head ${app.view.head}`);
+}
+
+function stepStage(by) {
+    const { stages: all } = app.run, at = all.findIndex(({ name }) => name === app.view.stage);
+    const { name, title } = all[(at + by + all.length) % all.length];
+    app.setView({ stage: name });
+    announce(`Stage ${title}`);
+}
+
+function onKey(event) {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        return void $("run").click();
+    }
+    if (event.key === "Escape" && app.busy) return void app.cancel();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, dialog")) return;
+    const acts = {
+        "[": () => !app.offline && app.stepPreset(-1), "]": () => !app.offline && app.stepPreset(1), "?": openHelp,
+        h: () => stepHead(1), H: () => stepHead(-1), s: () => stepStage(1), S: () => stepStage(-1),
+        b: () => app.setView({ batch: (app.view.batch + 1) % app.run.dims.B }), l: () => app.setView({ layers: !app.view.layers }),
+        f: () => app.setView({ hideFirst: !app.view.hideFirst }), m: () => document.querySelector("#picture canvas")?.focus(),
+    };
+    const number = Number(event.key);
+    if (number >= 1 && number <= VIEWS.length) app.setView({ tab: VIEWS[number - 1].name });
+    else if (acts[event.key] && app.run) acts[event.key]();
+    else return;
+    event.preventDefault();
+}
+
+// ---- start ----
+
+function start() {
+    const begun = begin(); // the first request is under way while the page is built
+    makeViews();
+    makeColumns();
+    makeTheme();
+    createForm($("request"));
+    createExplain($("cell"));
+    $("preset").append(h("option", { value: "", hidden: true }, "Own request"), ...PRESETS.map(({ id, title }) => h("option", { value: id }, title)));
+    $("preset").addEventListener("change", () => app.usePreset(presetById($("preset").value)));
+    $("preset-back").addEventListener("click", () => app.stepPreset(-1));
+    $("preset-next").addEventListener("click", () => app.stepPreset(1));
+    $("help").addEventListener("click", openHelp);
+    $("cancel").addEventListener("click", () => { app.cancel(); announce("Cancelled"); });
+    addEventListener("keydown", onKey);
+    listenForFiles();
+    app.on("run view redraw", render);
+    app.on("cell", () => view?.cell());
+    app.on("request", showStory);
+    app.on("busy", showBusy);
+    app.on("problem", showProblem);
+    app.on("run view cell request", remember);
+    addEventListener("hashchange", async () => {
+        const state = await decode(location.hash);
+        if (state) restore(state);
+    });
+    app.tell("request");
+    if (app.run) render();
+    return begun;
+}
+
+async function begin() {
+    if (restoreStandalone()) return;
+    if (!location.hash) return void app.usePreset(presetById("notebook"));
+    await restore((await decode(location.hash)) ?? { preset: "notebook" });
+}
+
+start();

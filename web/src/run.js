@@ -1,0 +1,187 @@
+// run.js: what one request gave, addressed by layer, batch item, head, query and key.
+
+import { Tensor, product } from "./tensor.js";
+
+export const STAGES = [
+    { name: "scores", title: "Scores", signed: true, about: "scale · q·k" },
+    { name: "capped_scores", title: "Capped", signed: true, about: "after softcap" },
+    { name: "bias", title: "Bias", signed: true, about: "mask numbers and ALiBi, added to the scores" },
+    { name: "masked_scores", title: "Masked", signed: true, about: "what softmax sees" },
+    { name: "weights", title: "Weights", signed: false, about: "each row sums to 1" },
+    { name: "output", title: "Output", signed: true, about: "weights · values" },
+];
+
+const MATRIX_STAGES = new Set(["scores", "capped_scores", "masked_scores", "weights"]);
+const ALL_STAGES_CELLS_MAX = 1 << 20; // larger results are fetched stage by stage, as they are looked at
+
+export const MEAN = "mean";
+
+// What of a result is worth asking for at once. `cells`: of one stage, over all heads and items.
+export function namesFor(request, cells) {
+    const names = ["weights", "output", "lse", "query", "value", request.past_key ? "present_key" : "key"];
+    if (request.past_key) names[4] = "present_value";
+    if (cells > ALL_STAGES_CELLS_MAX) return names;
+    names.push("scores", "masked_scores");
+    if (request.softcap) names.push("capped_scores");
+    return names;
+}
+
+export class Run {
+    // `reply` is compute()'s; or { tensors: Map with "weights" } of the user's own.
+    constructor(request, reply, own = false) {
+        this.request = request;
+        this.tensors = reply.tensors;
+        this.applied = reply.applied ?? null;
+        this.warnings = reply.warnings ?? [];
+        this.timings = reply.timings ?? [];
+        this.elapsedMs = reply.elapsedMs ?? 0;
+        this.bytes = reply.bytes ?? 0;
+        this.own = own;
+        this.cache = new Map();
+        this.dims = this.readDims(this.tensors.get("weights"));
+    }
+
+    readDims(weights) {
+        const { shape } = weights, Tq = shape.at(-2), Tk = shape.at(-1);
+        if (this.own) {
+            const [L, B, H] = [1, 1, 1, ...shape.slice(0, -2)].slice(-3);
+            return { L, B, H, Tq, Tk };
+        }
+        const H = this.applied.num_heads;
+        return { L: 1, B: product(shape.slice(0, -2)) / H, H, Tq, Tk };
+    }
+
+    get cells() {
+        const { L, B, H, Tq, Tk } = this.dims;
+        return L * B * H * Tq * Tk;
+    }
+
+    // Stages that this run has or could be asked for.
+    get stages() {
+        if (this.own) return STAGES.filter((stage) => stage.name === "weights");
+        return STAGES.filter(({ name }) =>
+            (name !== "capped_scores" || this.applied.softcap) && (name !== "bias" || this.hasBias));
+    }
+
+    get hasBias() {
+        return !this.own && Boolean(this.applied.alibi || this.applied.mask === "additive");
+    }
+
+    // The names that a stage's picture needs and that are not here yet.
+    missing(stage) {
+        if (this.own) return [];
+        if (stage === "bias") {
+            const before = this.applied.softcap ? "capped_scores" : "scores";
+            return [before, "masked_scores"].filter((name) => !this.tensors.has(name));
+        }
+        return this.tensors.has(stage) ? [] : [stage];
+    }
+
+    add(tensors) {
+        for (const [name, tensor] of tensors) this.tensors.set(name, tensor);
+        this.cache.clear();
+    }
+
+    // { rows, cols, data } of one layer, item and head, or of the heads' mean. Null where the stage is not here.
+    matrix(stage, { layer = 0, batch = 0, head = 0 }) {
+        const id = `${stage}/${layer}/${batch}/${head}`;
+        if (!this.cache.has(id)) this.cache.set(id, this.makeMatrix(stage, layer, batch, head));
+        return this.cache.get(id);
+    }
+
+    makeMatrix(stage, layer, batch, head) {
+        if (head === MEAN && !this.outputIsShared(stage)) return this.mean(stage, layer, batch);
+        if (stage === "output") return this.outputMatrix(batch, head === MEAN ? 0 : head);
+        if (stage === "bias") return this.biasMatrix(layer, batch, head);
+        const tensor = this.tensors.get(stage), { B, H, Tq, Tk } = this.dims;
+        if (!tensor || !MATRIX_STAGES.has(stage)) return null;
+        const start = ((layer * B + batch) * H + head) * Tq * Tk;
+        return { rows: Tq, cols: Tk, data: tensor.data.subarray(start, start + Tq * Tk) };
+    }
+
+    mean(stage, layer, batch) {
+        const matrices = Array.from({ length: this.dims.H }, (_, head) => this.matrix(stage, { layer, batch, head }));
+        if (!matrices[0]) return null;
+        const { rows, cols } = matrices[0], data = new Float64Array(rows * cols);
+        for (const matrix of matrices) for (let i = 0; i < data.length; i++) data[i] += matrix.data[i];
+        for (let i = 0; i < data.length; i++) data[i] /= matrices.length;
+        return { rows, cols, data };
+    }
+
+    biasMatrix(layer, batch, head) {
+        const before = this.matrix(this.applied.softcap ? "capped_scores" : "scores", { layer, batch, head });
+        const after = this.matrix("masked_scores", { layer, batch, head });
+        if (!before || !after) return null;
+        const data = after.data.map((x, i) => (x === -Infinity ? -Infinity : x - before.data[i]));
+        return { rows: after.rows, cols: after.cols, data };
+    }
+
+    // An output projection joins the heads: then there is one output for all.
+    outputIsShared(stage) {
+        return stage === "output" && Boolean(this.request.projection?.output);
+    }
+
+    outputMatrix(batch, head) {
+        const tensor = this.tensors.get("output");
+        if (!tensor) return null;
+        if (this.outputIsShared("output")) {
+            const cols = tensor.shape.at(-1), start = batch * this.dims.Tq * cols;
+            return { rows: this.dims.Tq, cols, data: tensor.data.subarray(start, start + this.dims.Tq * cols) };
+        }
+        return this.vectors("output", batch, head);
+    }
+
+    headsOf(name) {
+        return name === "query" || name === "output" ? this.dims.H : this.applied?.num_kv_heads ?? 1;
+    }
+
+    // One head's vectors of query, key, value or output as a matrix [T, D], whatever the request's layout.
+    vectors(name, batch, head) {
+        const tensor = this.tensors.get(name);
+        if (!tensor) return null;
+        const { shape, data } = tensor, H = this.headsOf(name), { B } = this.dims;
+        const own = name === "query" || name === "output" ? head : Math.floor(head / (this.dims.H / H));
+        const packed = shape.length < 4, swapped = this.applied.layout === "bthd";
+        const T = packed ? shape.at(-2) : shape[swapped ? 1 : 2];
+        const D = packed ? shape.at(-1) / H : shape[3];
+        const rowStride = packed || swapped ? H * D : D;
+        const start = packed || swapped ? batch * T * H * D + own * D : (batch * H + own) * T * D;
+        if (batch >= B) return null;
+        if (rowStride === D) return { rows: T, cols: D, data: data.subarray(start, start + T * D) };
+        const out = new data.constructor(T * D);
+        for (let t = 0; t < T; t++) out.set(data.subarray(start + t * rowStride, start + t * rowStride + D), t * D);
+        return { rows: T, cols: D, data: out };
+    }
+
+    // The log of a row's denominator.
+    lse(batch, head, row) {
+        const tensor = this.tensors.get("lse");
+        return tensor ? tensor.data[(batch * this.dims.H + head) * this.dims.Tq + row] : undefined;
+    }
+}
+
+// The user's own weights: [T,T] up to [L,B,H,Tq,Tk]; of [H,Tq,Tk] the first axis is the heads.
+export function ownRun(tensor) {
+    const rank = tensor.shape.length;
+    if (rank < 2 || rank > 5) throw new Error(`weights have 2 to 5 axes, [Tq, Tk] up to [L, B, H, Tq, Tk]; these have ${rank}`);
+    if (!product(tensor.shape)) throw new Error("these weights are empty");
+    return new Run({}, { tensors: new Map([["weights", tensor]]) }, true);
+}
+
+// The difference b - a, as a run of weights-like matrices.
+export function differenceOf(a, b) {
+    if (a.rows !== b.rows || a.cols !== b.cols) return null;
+    const data = new Float64Array(a.data.length);
+    let largest = 0, at = 0;
+    for (let i = 0; i < data.length; i++) {
+        const same = a.data[i] === b.data[i];
+        data[i] = same ? 0 : b.data[i] - a.data[i];
+        if (Math.abs(data[i]) > largest && Number.isFinite(data[i])) {
+            largest = Math.abs(data[i]);
+            at = i;
+        }
+    }
+    return { rows: a.rows, cols: a.cols, data, largest, at: [Math.floor(at / a.cols), at % a.cols] };
+}
+
+export { Tensor };

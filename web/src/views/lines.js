@@ -1,0 +1,130 @@
+// lines.js: two columns of tokens, queries left and keys right, joined by lines as strong as the weight between them.
+
+import { linkHorizontal } from "d3-shape";
+import { schemeTableau10 } from "d3-scale-chromatic";
+import { app } from "../app.js";
+import { h, svg } from "../dom.js";
+import { cut, share, visible } from "../format.js";
+import { MEAN } from "../run.js";
+import { describe } from "../explain.js";
+
+const ROW = 22, TOP = 26, TOKENS_MAX = 400, LINES_MAX = 4000, LABEL_CHARACTERS = 16;
+const link = linkHorizontal();
+
+// The strongest of each row, above the threshold; rows that are not wanted stay out.
+function strongest(matrix, rows, topk, threshold, hideFirst, head) {
+    const out = [];
+    for (const i of rows) {
+        const row = [];
+        for (let j = hideFirst ? 1 : 0; j < matrix.cols; j++) {
+            const x = matrix.data[i * matrix.cols + j];
+            if (x >= threshold && x > 0) row.push({ i, j, x, head });
+        }
+        row.sort((a, b) => b.x - a.x);
+        out.push(...row.slice(0, topk));
+    }
+    return out.sort((a, b) => a.x - b.x).slice(-LINES_MAX);
+}
+
+export function create(host) {
+    let lit = null; // ["row" | "col", index] under the cursor or with the focus
+    const picture = svg("svg", { class: "lines", id: "lines", role: "group", "aria-label": "Queries and keys, joined by attention" });
+    const about = h("p", { class: "hint", "aria-live": "polite", id: "lines-about" });
+    host.append(h("div", { class: "lines-wrap" }, picture), about);
+
+    const label = (labels, i) => cut(visible(labels?.[i] ?? i), LABEL_CHARACTERS);
+    const heads = () => (app.view.heads.length ? app.view.heads : [app.view.head]);
+    const color = (head, at) => (heads().length > 1 ? schemeTableau10[at % 10] : "var(--accent)");
+
+    function light(what) {
+        lit = what;
+        for (const path of picture.querySelectorAll("path")) {
+            const on = !lit || path.dataset[lit[0]] === String(lit[1]);
+            path.classList.toggle("off", !on);
+        }
+        for (const text of picture.querySelectorAll(".token")) {
+            const strength = !lit ? 0 : text.dataset.side === lit[0] ? Number(text.dataset.index === String(lit[1])) : strengthOf(text);
+            text.querySelector("rect").setAttribute("fill-opacity", strength ? 0.12 + 0.6 * strength : 0);
+        }
+        if (lit) about.textContent = sentence();
+    }
+
+    function strengthOf(token) {
+        const matrix = app.matrix("weights", heads()[0]), other = Number(token.dataset.index);
+        const [i, j] = lit[0] === "row" ? [lit[1], other] : [other, lit[1]];
+        return matrix.data[i * matrix.cols + j];
+    }
+
+    function sentence() {
+        const matrix = app.matrix("weights", heads()[0]), row = lit[0] === "row", n = row ? matrix.cols : matrix.rows;
+        const at = (x) => matrix.data[row ? lit[1] * matrix.cols + x : x * matrix.cols + lit[1]];
+        const best = Array.from({ length: n }, (_, x) => x).sort((a, b) => at(b) - at(a)).slice(0, 3).filter((x) => at(x) > 0);
+        const names = best.map((x) => `${label(row ? app.labels.cols : app.labels.rows, x)} ${share(at(x))}`).join(", ");
+        return row ? `Query ${label(app.labels.rows, lit[1])} looks at ${names || "nothing"}` : `Key ${label(app.labels.cols, lit[1])} is looked at by ${names || "none"}`;
+    }
+
+    function token(side, i, x, anchor, labels) {
+        const y = TOP + i * ROW, width = 118, name = `${side === "row" ? "Query" : "Key"} ${i}${labels?.[i] === undefined ? "" : `, ${visible(labels[i])}`}`;
+        const group = svg("g", { class: "token", tabindex: i === 0 ? 0 : -1, role: "button", "aria-label": name, "data-side": side, "data-index": i },
+            svg("rect", { x: anchor === "end" ? x - width : x, y, width, height: ROW - 2, rx: 3, fill: "var(--accent)", "fill-opacity": 0 }),
+            svg("text", { x: anchor === "end" ? x - 8 : x + 8, y: y + ROW / 2, "text-anchor": anchor, "dominant-baseline": "middle" }));
+        group.lastChild.textContent = label(labels, i);
+        group.addEventListener("pointerenter", () => light([side, i]));
+        group.addEventListener("pointerleave", () => light(null));
+        group.addEventListener("focus", () => light([side, i]));
+        group.addEventListener("blur", () => light(null));
+        group.addEventListener("click", () => side === "row" && app.setView({ cell: [i, app.view.cell?.[1] ?? i] }));
+        group.addEventListener("keydown", (event) => move(event, side, i));
+        return group;
+    }
+
+    function move(event, side, i) {
+        const to = { ArrowDown: [side, i + 1], ArrowUp: [side, i - 1], ArrowRight: ["col", i], ArrowLeft: ["row", i], Home: [side, 0] }[event.key];
+        if (!to) return;
+        const next = picture.querySelector(`.token[data-side="${to[0]}"][data-index="${to[1]}"]`);
+        if (next) {
+            picture.querySelector(`.token[data-side="${to[0]}"][tabindex="0"]`)?.setAttribute("tabindex", -1);
+            next.setAttribute("tabindex", 0);
+            next.focus();
+        }
+        event.preventDefault();
+    }
+
+    return {
+        svg: () => picture,
+        render() {
+            const first = app.matrix("weights", heads()[0] === MEAN ? MEAN : heads()[0]);
+            if (!first) return false;
+            const { topk, threshold, hideFirst } = app.view, rows = Math.min(first.rows, TOKENS_MAX), cols = Math.min(first.cols, TOKENS_MAX);
+            const width = Math.max(300, Math.min(host.clientWidth || 640, 760)), left = Math.min(128, width * 0.3), right = width - left;
+            const height = TOP + Math.max(rows, cols) * ROW + 6;
+            picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+            picture.setAttribute("width", width);
+            picture.setAttribute("height", height);
+            const all = heads().flatMap((head, at) => strongest(app.matrix("weights", head), Array.from({ length: rows }, (_, i) => i), topk, threshold, hideFirst, at))
+                .filter(({ j }) => j < cols);
+            const paths = all.map(({ i, j, x, head }) => {
+                const y0 = TOP + i * ROW + ROW / 2 - 1, y1 = TOP + j * ROW + ROW / 2 - 1;
+                const path = svg("path", { d: link({ source: [left, y0], target: [right, y1] }), fill: "none", stroke: color(head, head),
+                    "stroke-width": (0.6 + 5.4 * Math.min(1, x)).toFixed(2), "stroke-opacity": (0.12 + 0.83 * Math.min(1, x)).toFixed(3), "data-row": i, "data-col": j });
+                const title = svg("title");
+                title.textContent = describe(i, j);
+                path.append(title);
+                path.addEventListener("click", () => app.setView({ cell: [i, j] }));
+                return path;
+            });
+            const heading = (x, anchor, text) => {
+                const element = svg("text", { x, y: 14, "text-anchor": anchor, class: "heading" });
+                element.textContent = text;
+                return element;
+            };
+            picture.replaceChildren(heading(left - 8, "end", "queries"), heading(right + 8, "start", "keys"), svg("g", {}, ...paths),
+                ...Array.from({ length: rows }, (_, i) => token("row", i, left, "end", app.labels.rows)),
+                ...Array.from({ length: cols }, (_, j) => token("col", j, right, "start", app.labels.cols)));
+            const cutOff = first.rows > TOKENS_MAX || first.cols > TOKENS_MAX ? ` The first ${TOKENS_MAX} tokens are drawn.` : "";
+            about.textContent = `${all.length} lines: at most ${topk} a query and head, from ${share(threshold)} up.${cutOff}`;
+            return true;
+        },
+        cell() {},
+    };
+}

@@ -1,0 +1,51 @@
+// map.js: one stage of one head as a heat map.
+
+import { app } from "../app.js";
+import { announce, h } from "../dom.js";
+import { HeatMap } from "../heatmap.js";
+import { describe } from "../explain.js";
+
+export function create(host) {
+    const canvas = h("canvas", { tabIndex: 0, role: "application", "aria-roledescription": "heat map", id: "map",
+        "aria-keyshortcuts": "ArrowUp ArrowDown ArrowLeft ArrowRight Home End PageUp PageDown + - 0" });
+    const tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    const map = new HeatMap(canvas, {
+        onCell: (i, j) => {
+            app.setView({ cell: [i, j] });
+            announce(describe(i, j));
+        },
+        onHover: (at) => showTip(at),
+    });
+    canvas.map = map; // for the page's tests and measurements
+    host.append(h("div", { class: "map" }, canvas, tip));
+    const zoom = (text, label, title, onclick) => h("button", { type: "button", class: "icon", "aria-label": label, title, onclick }, text);
+    const tools = h("div", { class: "zoom", role: "group", "aria-label": "Zoom" }, zoom("+", "Zoom in", "Zoom in (+)", () => map.zoomBy(1.5)),
+        zoom("−", "Zoom out", "Zoom out (−)", () => map.zoomBy(1 / 1.5)), zoom("⤢", "Show all", "Show all (0)", () => map.fit()));
+
+    function showTip(at) {
+        tip.hidden = !at;
+        if (!at) return;
+        tip.textContent = describe(...at);
+        const x = map.x(at[1]) + map.cw * map.transform.k, y = map.y(at[0]);
+        tip.style.left = `${Math.min(x + 8, Math.max(4, map.canvas.parentElement.clientWidth - tip.offsetWidth - 4))}px`;
+        tip.style.top = `${Math.max(2, y - tip.offsetHeight - 6)}px`;
+    }
+
+    return {
+        heatmap: map,
+        tools,
+        stages: true,
+        render() {
+            const picture = app.picture();
+            if (!picture) return false;
+            const { rows, cols } = picture.matrix;
+            canvas.setAttribute("aria-label", `${app.stage.title}, ${rows} rows by ${cols} columns; arrow keys move the chosen cell`);
+            map.cell = app.view.cell;
+            map.show(picture);
+            return true;
+        },
+        cell() {
+            map.point(map.hover, app.view.cell);
+        },
+    };
+}

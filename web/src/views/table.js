@@ -1,0 +1,57 @@
+// table.js: the numbers themselves, as a table that can be read aloud and copied.
+
+import { app } from "../app.js";
+import { h } from "../dom.js";
+import { number, visible } from "../format.js";
+import { reasonsText } from "../explain.js";
+
+const SIDE_MAX = 64; // more rows or columns are shown a page at a time
+
+export function create(host) {
+    let top = 0, left = 0;
+    const wrap = h("div", { class: "table-wrap", tabIndex: 0, role: "region", "aria-label": "Numbers" });
+    const pager = h("p", { class: "hint" });
+    host.append(wrap, pager);
+
+    function label(labels, i) {
+        return labels?.[i] === undefined ? String(i) : visible(labels[i]);
+    }
+
+    function cell(matrix, picture, i, j) {
+        const x = matrix.data[i * matrix.cols + j], banned = picture.bits?.(i, j) && picture.bansHide;
+        const chosen = app.view.cell?.[0] === i && app.view.cell?.[1] === j;
+        return h("td", { class: `${banned ? "banned" : ""}${chosen ? " chosen" : ""}`, title: banned ? reasonsText(i, j) : null,
+            onclick: () => app.setView({ cell: [i, j] }) }, number(x));
+    }
+
+    function step(rows, cols) {
+        const button = (text, act, off) => h("button", { type: "button", disabled: off, onclick: () => { act(); view.render(); } }, text);
+        pager.replaceChildren();
+        if (rows <= SIDE_MAX && cols <= SIDE_MAX) return;
+        pager.append(`Rows ${top} to ${Math.min(rows, top + SIDE_MAX) - 1} of ${rows}, columns ${left} to ${Math.min(cols, left + SIDE_MAX) - 1} of ${cols} `,
+            button("↑", () => { top -= SIDE_MAX; }, top === 0), button("↓", () => { top += SIDE_MAX; }, top + SIDE_MAX >= rows),
+            button("←", () => { left -= SIDE_MAX; }, left === 0), button("→", () => { left += SIDE_MAX; }, left + SIDE_MAX >= cols));
+    }
+
+    const view = {
+        stages: true,
+        render() {
+            const picture = app.picture();
+            if (!picture) return false;
+            const { matrix } = picture, { rows, cols } = matrix;
+            if (top >= rows) top = 0;
+            if (left >= cols) left = 0;
+            const is = Array.from({ length: Math.min(SIDE_MAX, rows - top) }, (_, i) => top + i);
+            const js = Array.from({ length: Math.min(SIDE_MAX, cols - left) }, (_, j) => left + j);
+            wrap.replaceChildren(h("table", { id: "numbers" }, h("caption", { class: "sr" }, `${app.stage.title}: ${app.stage.about}`),
+                h("thead", {}, h("tr", {}, h("td", {}), js.map((j) => h("th", { scope: "col" }, label(picture.colLabels, j))))),
+                h("tbody", {}, is.map((i) => h("tr", {}, h("th", { scope: "row" }, label(picture.rowLabels, i)), js.map((j) => cell(matrix, picture, i, j)))))));
+            step(rows, cols);
+            return true;
+        },
+        cell() {
+            view.render();
+        },
+    };
+    return view;
+}
