@@ -143,3 +143,14 @@ test("grouped heads read their own keys, packed and in both layouts", async (t) 
         }
     }
 });
+
+test("a number of the output is the sum of what its keys add", async (t) => {
+    const page = await open(t), { output } = await ask({ seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true, scale: 1 }, ["output"]);
+    await useStage(page, "output");
+    await chooseCell(page, 7, 13);
+    near(await cell(page, "output"), output[0][7][13], AS_PRINTED, "output");
+    const parts = await page.$$eval("#parts tbody tr", (rows) => rows.map((row) => row.querySelectorAll("td")[2].textContent));
+    near(parts.reduce((sum, x) => sum + toNumber(x), 0), output[0][7][13], 8 * AS_PRINTED, "the sum");
+    await useStage(page, "weights");
+    equal(await page.textContent("#cell-title"), "query 7 → key 0", "keys are fewer than columns of the output");
+});

@@ -179,6 +179,8 @@ class App {
 
     setView(changes) {
         Object.assign(this.view, changes);
+        // The output's columns are no keys.
+        if (changes.stage && this.view.cell && this.view.cell[1] >= (this.matrix()?.cols ?? Infinity)) this.view.cell[1] = 0;
         if ("cell" in changes && Object.keys(changes).length === 1) this.tell("cell");
         else this.tell("view");
         if (changes.stage) this.need(changes.stage);

@@ -141,7 +141,7 @@ export function renderControls(host, view) {
     const { run } = app, { tab } = app.view, active = document.activeElement?.id;
     if (!run) return;
     const { L, B, H } = run.dims, stage = app.view.stage, lines = tab === "lines", map = tab === "map" || tab === "stages";
-    const scale = run.matrix(stage, app.at()) && !lines && tab !== "compare" ? app.scale(stage) : null;
+    const scale = run.matrix(stage, app.at()) && !lines && tab !== "compare" && tab !== "table" ? app.scale(stage) : null;
     const number0 = (value) => (value === MEAN ? MEAN : Number(value));
     const parts = [
         h("div", { class: "row" },

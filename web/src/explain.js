@@ -77,14 +77,16 @@ function scoreRows(run, batch, head, i, j, q, k, banned) {
         const matrix = run.matrix(name, app.at(head));
         return matrix?.data[i * matrix.cols + j];
     };
-    const product = q && k ? dot(q, k) : undefined;
+    // Of a large run not every stage is here: then the cell's own is worked out from its products.
+    const product = q && k ? dot(q, k) : NaN, score = at("scores") ?? product * applied.scale;
+    const capped = at("capped_scores") ?? (applied.softcap ? applied.softcap * Math.tanh(score / applied.softcap) : score);
     const rows = [row("q·k", number(product), { id: "cell-qk" }), row("× scale", number(applied.scale), { id: "cell-scale" }),
-        row("score", number(at("scores") ?? (product === undefined ? undefined : product * applied.scale)), { id: "cell-score" })];
-    if (applied.softcap) rows.push(row(`capped at ${applied.softcap}`, number(at("capped_scores"))));
+        row("score", number(score), { id: "cell-score" })];
+    if (applied.softcap) rows.push(row(`capped at ${applied.softcap}`, number(capped)));
     if (bias.mask !== undefined) rows.push(row("+ mask", number(bias.mask), { id: "cell-mask" }));
     if (bias.alibi !== undefined) rows.push(row("+ ALiBi", number(bias.alibi), { id: "cell-alibi" }));
     rows.push(row("banned?", banned.length ? banned.map(({ title }) => title).join(", ") : "no", { id: "cell-banned", class: banned.length ? "warn" : "" }));
-    rows.push(row("softmax sees", banned.length ? "−∞" : number(at("masked_scores")), { id: "cell-masked" }));
+    rows.push(row("softmax sees", banned.length ? "−∞" : number(at("masked_scores") ?? capped + (bias.mask ?? 0) + (bias.alibi ?? 0)), { id: "cell-masked" }));
     return rows;
 }
 
@@ -120,16 +122,36 @@ function computedCell(run, batch, head, i, j, weights) {
         values && valuePart(weights[j], values, output && rowOf(output, i), j)];
 }
 
+// One number of the output: what each key adds to it.
+function outputCell(run, batch, head, i, d) {
+    const output = run.matrix("output", app.at(head)), x = output.data[i * output.cols + d];
+    const values = run.vectors(run.tensors.has("present_value") ? "present_value" : "value", batch, head), weights = run.matrix("weights", app.at(head));
+    const total = h("dl", {}, row("output", number(x), { id: "cell-output", class: "strong" }));
+    if (run.outputIsShared("output")) return [total, h("p", { class: "hint" }, "The output projection joins the heads: no key alone makes this number.")];
+    const parts = Array.from({ length: weights.cols }, (_, j) => weights.data[i * weights.cols + j] * values.data[j * values.cols + d]);
+    const order = parts.map((_, j) => j).filter((j) => weights.data[i * weights.cols + j] > 0).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a])).slice(0, KEYS_MAX);
+    const largest = Math.max(...order.map((j) => Math.abs(parts[j])));
+    return [total, h("table", { class: "terms", id: "parts" },
+        h("thead", {}, h("tr", {}, ["key", "weight", "v", "w·v", ""].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", {}))))),
+        h("tbody", {}, order.map((j) => h("tr", {}, h("th", { scope: "row" }, `${j}${label(app.labels.cols, j)}`), h("td", {}, share(weights.data[i * weights.cols + j])),
+            h("td", {}, number(values.data[j * values.cols + d])), h("td", {}, number(parts[j])), h("td", {}, bar(parts[j], largest)))))),
+        order.length < parts.length && h("p", { class: "hint" }, "The keys that add the most; banned ones add nothing.")];
+}
+
 export function createExplain(host) {
     const body = h("div", { id: "cell-body" });
     host.append(h("h2", { id: "cell-title" }, "Cell"), body);
 
     function render() {
         const { run } = app, { cell } = app.view;
-        if (!run || !cell || app.view.stage === "output" && cell[1] >= run.dims.Tk) {
+        if (!run || !cell) {
             $("cell-title").textContent = "Cell";
             body.replaceChildren(h("p", { class: "hint" }, "Choose a cell of the picture: click it, or focus the picture and use the arrow keys."));
             return;
+        }
+        if (app.view.stage === "output" && app.view.head !== MEAN && run.matrix("output", app.at())) {
+            $("cell-title").textContent = `query ${cell[0]}${label(app.labels.rows, cell[0])}, output ${cell[1]}`;
+            return body.replaceChildren(...outputCell(run, app.view.batch, app.view.head, ...cell).filter(Boolean));
         }
         const [i, j] = cell, head = app.view.head, matrix = app.matrix("weights", head);
         if (!matrix || i >= matrix.rows || j >= matrix.cols) return;

@@ -22,11 +22,13 @@ function paintThumbnail(canvas, picture) {
 }
 
 export function create(host) {
+    let collecting = false; // clicks collect, for those who have no Shift
     const chosen = h("p", { class: "hint", id: "heads-about", "aria-live": "polite" });
     const grid = h("div", { class: "thumbs", role: "group", "aria-label": "Heads" });
     const items = h("div", { class: "thumbs", role: "group", "aria-label": "Batch items" });
     const headsTitle = h("h2", {}, "Heads"), itemsTitle = h("h2", {}, "Batch items");
-    host.append(headsTitle, chosen, grid, itemsTitle, items);
+    const collectBox = h("label", { class: "check" }, h("input", { type: "checkbox", id: "collect", onchange: (event) => { collecting = event.target.checked; } }), "Click collects");
+    host.append(headsTitle, h("div", { class: "row" }, chosen, collectBox), grid, itemsTitle, items);
 
     function open(head) {
         app.setView({ head, tab: "map" });
@@ -48,7 +50,7 @@ export function create(host) {
         const picture = app.picture(app.view.stage, which), collected = app.view.heads.includes(which);
         return thumbnail(which === MEAN ? "mean" : `head ${which}`, picture, {
             pressed: collected,
-            onclick: (event) => (event.shiftKey || event.ctrlKey || event.metaKey ? collect(which) : open(which)),
+            onclick: (event) => (collecting || event.shiftKey || event.ctrlKey || event.metaKey ? collect(which) : open(which)),
             name: which === MEAN ? "Mean of all heads" : `Head ${which}`,
         });
     }
@@ -78,7 +80,7 @@ export function create(host) {
             chosen.textContent = heads.length ? `${heads.length} collected` : "Click opens a head, shift-click collects.";
             if (heads.length) chosen.append(" ", h("button", { type: "button", class: "quiet", onclick: () => app.setView({ heads: [] }) }, "Clear"));
             const shared = app.run.outputIsShared(app.view.stage);
-            headsTitle.hidden = grid.hidden = chosen.hidden = H === 1 && B > 1;
+            headsTitle.hidden = grid.hidden = chosen.hidden = collectBox.hidden = H === 1 && B > 1;
             itemsTitle.hidden = B === 1;
             grid.replaceChildren(...Array.from({ length: shared ? 1 : H }, (_, which) => head(which)), ...(H > 1 && !shared ? [head(MEAN)] : []),
                 ...(many ? [thumbnail("mean of collected", meanOfChosen(), { pressed: false, onclick: () => {} })] : []));
