@@ -109,8 +109,8 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench lint layers format \
-	web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps clean help
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench bench-wire lint layers \
+	format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps clean help
 
 attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there (the default)
 	$(if $(SANITIZER),@:,$(build_web))
@@ -231,6 +231,10 @@ docker-test: ## tests the container, also with the HTTP tests inside of Docker (
 
 fresh-check: ## `make run` and `make test` from a clean clone in a bare Debian (HALF=run: only that)
 	@scripts/fresh-check $(HALF)
+
+bench-wire: $(B)/attnd $(B)/bench/wire ## measures tensors on the wire beside other languages, writes bench/wire.md
+	@scripts/deps test
+	@bench/wire_run $(B) bench/wire.md
 
 lint: export LINT_FLAGS = $(COMPILE_FLAGS)
 lint: lint-deps ## checks format, defects, banned functions, scripts and openapi.yaml

@@ -39,11 +39,11 @@ def median_ns(run, runs=RUNS):
     return statistics.median(took)
 
 
-def measure_numbers():
-    """{name: (read, write)}, in ns a number, and ns a byte of memcpy."""
+def measure_numbers(write_number):
+    """{name: (read, write)}, in ns a number; ns a byte of memcpy; bytes a number."""
     numbers = np.random.default_rng(1337).standard_normal(COUNT).astype(np.float32)
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        file.write("[" + ",".join(str(x) for x in numbers) + "]")  # numpy writes a float32's shortest digits
+        file.write("[" + ",".join(map(write_number, numbers)) + "]")
         file.flush()
         out = subprocess.run([f"{build}/bench/wire", file.name], stdout=subprocess.PIPE, check=True, text=True).stdout
         own = json.loads(out)
@@ -60,6 +60,11 @@ def measure_numbers():
         f"Python {platform.python_version()}, json": [median_ns(lambda: json.loads(text), 3), median_ns(lambda: json.dumps(tree), 3)],
     }
     return results, own["memcpy"], len(text) / COUNT
+
+
+# As Python's json writes a float32 array's tolist(): a double's digits. And as few digits as a float32 needs: numpy's str().
+TEXTS = (("with a double's digits, as most languages write float32", lambda x: repr(float(x))),
+         ("with a float32's shortest digits, as attnd writes them", str))
 
 
 # ---- over loopback --------------------------------------------------------------------------------------------------
@@ -110,10 +115,12 @@ def body_of(kind, size_mb):
     """About so many bytes of tokens that come back as they are: nothing is computed."""
     per_number = 4 if kind == SAFETENSORS else 11.7
     rows = int(size_mb * 1e6 / per_number / ROW)
-    x = np.random.default_rng(7).standard_normal((rows, ROW)).astype(np.float32)
+    some = np.random.default_rng(7).standard_normal((min(rows, 1000), ROW)).astype(np.float32)
+    x = np.resize(some, (rows, ROW))
     fields = {"projection": "identity", "return": ["x"]}
     if kind != SAFETENSORS:
-        text = "[" + ",".join("[" + ",".join(str(v) for v in row) + "]" for row in x) + "]"
+        texts = ["[" + ",".join(map(str, row)) + "]" for row in some]
+        text = "[" + ",".join(texts[i % len(texts)] for i in range(rows)) + "]"
         return (json.dumps(fields)[:-1] + ', "x": ' + text + "}").encode()
     header = {"__metadata__": {"request": json.dumps(fields)},
               "x": {"dtype": "F32", "shape": [rows, ROW], "data_offsets": [0, x.nbytes]}}
@@ -154,10 +161,10 @@ def measure_requests():
     results = []
     try:
         host, _, port = daemon.stdout.readline().strip().rpartition("/")[2].partition(":")
-        ours, theirs = connect((host, int(port))), connect(copy.address)
         for kind in ("application/json", SAFETENSORS):
             for size_mb in SIZES_MB:
                 body = body_of(kind, size_mb)
+                ours, theirs = connect((host, int(port))), connect(copy.address)
                 ask(ours, kind, body, buffer)
                 took, copied, cpu = [], [], cpu_s(daemon.pid)
                 for _ in range(ROUNDS):
@@ -165,6 +172,8 @@ def measure_requests():
                     took.append(seconds)
                     copied.append(ask(theirs, kind, body, buffer)[0])
                 cpu = (cpu_s(daemon.pid) - cpu) / ROUNDS
+                ours.close()
+                theirs.close()
                 results.append((kind, len(body), copy.reply_bytes, min(took), statistics.median(took), min(copied),
                                 statistics.median(copied), cpu))
     finally:
@@ -181,24 +190,18 @@ def processor():
         return next((line.partition(": ")[2].strip() for line in file if line.startswith("model name")), platform.machine())
 
 
-def main():
-    load = os.getloadavg()[0]
-    numbers, memcpy_ns, bytes_a_number = measure_numbers()
-    requests = measure_requests()
-    version = subprocess.run([f"{build}/attnd", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")[0]
-    print("# Tensors on the wire\n")
-    print(f"{datetime.date.today()}, {processor()}, {os.cpu_count()} cores, load {load:.0f} before, {os.getloadavg()[0]:.0f} after; "
-          f"{version}. Written by `make bench-wire`.\n")
-    print("## A million float32 as one JSON array\n")
-    print(f"Normal deviates with their shortest digits, {bytes_a_number:.1f} bytes a number. One core, CPU time, medians, all in one "
-          "run on the same text.\nattnd reads into float32 what it found by its scan, which is counted; the others read into their "
-          "language's numbers.\n")
-    print("| | read, ns a number | write, ns a number | attnd is faster by |\n|---|---:|---:|---:|")
-    own = numbers["attnd"]
-    for name, (read, write) in numbers.items():
+def print_numbers(title, results, bytes_a_number):
+    own = results["attnd"]
+    print(f"## A million float32, {title}\n")
+    print(f"| {bytes_a_number:.1f} bytes a number | read, ns a number | write, ns a number | attnd is faster by |\n|---|---:|---:|---:|")
+    for name, (read, write) in results.items():
         factor = "" if name == "attnd" else f"{read / own[0]:.1f}, {write / own[1]:.1f}"
         print(f"| {name} | {read:.1f} | {write:.1f} | {factor} |")
-    print("\n## Whole requests over loopback\n")
+    print()
+
+
+def print_requests(requests, memcpy_ns):
+    print("## Whole requests over loopback\n")
     print("Tokens in, the same tokens out, nothing computed; one connection. Beside it, in turns, a copy: two sockets that carry as "
           "many bytes\nboth ways and do nothing else. Throughput is bytes in and out by time, of the fastest of "
           f"{ROUNDS}; medians suffer from whatever else\nruns on the machine. memcpy is that of the text above, "
@@ -211,6 +214,23 @@ def main():
         cpu_rate = f"{(bytes_in + bytes_out) / cpu / 1e9:.2f}" if cpu > 0.005 else ""
         print(f"| {name} | {bytes_in / 1e6:.1f} | {bytes_out / 1e6:.1f} | {best * 1e3:.1f} | {median * 1e3:.1f} | {rate:.2f} | "
               f"{copy_best / best * 100:.0f} % | {rate * memcpy_ns * 100:.0f} % | {cpu * 1e3:.0f} | {cpu_rate} |")
+
+
+def main():
+    load = os.getloadavg()[0]
+    measured = [(title, *measure_numbers(write_number)) for title, write_number in TEXTS]
+    requests = measure_requests()
+    version = subprocess.run([f"{build}/attnd", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")[0]
+    print("# Tensors on the wire\n")
+    print(f"{datetime.date.today()}, {processor()}, {os.cpu_count()} cores, load {load:.0f} before, {os.getloadavg()[0]:.0f} after; "
+          f"{version}.\nWritten by `make bench-wire`.\n")
+    print("Numbers are normal deviates. One core, CPU time, medians; all on the same text in one run. CPU time leaves out what other "
+          "processes\ntake, not what they cost by sharing caches and memory: under load the factors say more than the ns. attnd reads "
+          "into float32 what it\nfound by its scan, which is counted, and writes a float32's shortest digits; the others read into their "
+          "language's numbers, and write those.\n")
+    for title, results, _, bytes_a_number in measured:
+        print_numbers(title, results, bytes_a_number)
+    print_requests(requests, measured[0][2])
 
 
 main()

@@ -3,8 +3,8 @@
 
     tests/documents.py [HOST:PORT]      or ATTND_ADDRESS; else ATTND_BIN is started on a free port and stopped at the end
 
-README.md     A ```sh block that is followed by a ```json or ```text block is run as it stands, but for the address
-              localhost:8080, and must print what the second block shows.
+README.md     A ```sh, ```python, ```js or ```go block that is followed by a ```json or ```text block is run as it stands,
+              but for the address localhost:8080, and must print what the second block shows.
 openapi.yaml  Every example of a request is sent as it stands. Where a reply has an example of the same name, that is what
               must come back; else the reply's status must be 200. Examples are JSON after "value:". GET is sent too.
 --help        Every option is in README.md (needs ATTND_BIN).
@@ -17,6 +17,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -84,17 +85,28 @@ def differ_text(want, got):
 # ---- README.md ------------------------------------------------------------------------------------------------------
 
 BLOCK = r"((?:(?!```).*\n)*)```\n"
-PAIR = re.compile(r"^```sh\n" + BLOCK + r"\n*```(json|text)\n" + BLOCK, re.MULTILINE)
+PAIR = re.compile(r"^```(sh|python|js|go)\n" + BLOCK + r"\n*```(json|text)\n" + BLOCK, re.MULTILINE)
+
+# How a file of each language is run. Go finds its cache where HOME is, or is told.
+RUNNERS = {"sh": ("bash", "-euo", "pipefail"), "python": (sys.executable,), "js": ("node",), "go": ("go", "run")}
+SUFFIXES = {"sh": ".sh", "python": ".py", "js": ".mjs", "go": ".go"}
+
+
+def run_block(language, text):
+    with tempfile.NamedTemporaryFile("w", suffix=SUFFIXES[language], encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        return subprocess.run([*RUNNERS[language], file.name], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, cwd=TOP, check=False,
+                              env={**os.environ, "GO111MODULE": "off", "GOCACHE": str(TOP / "build/clients/go")})
 
 
 def check_readme(address):
     readme = (TOP / "README.md").read_text(encoding="utf-8")
     for match in PAIR.finditer(readme):
-        command, kind, want = match.groups()
+        language, command, kind, want = match.groups()
         line = readme.count("\n", 0, match.start()) + 1
-        run = subprocess.run(["bash", "-euo", "pipefail", "-c", command.replace("localhost:8080", address)],
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             timeout=TIMEOUT_S, cwd=TOP, check=False)
+        run = run_block(language, command.replace("localhost:8080", address))
         if run.returncode != 0:
             difference = f"exit status {run.returncode}: {run.stdout}"
         else:

@@ -3,7 +3,7 @@
  *   number_exhaustive     all 2^32 of them
  *   number_exhaustive N   N drawn with a fixed seed
  *
- * Prints how many were right. Exit status 1 at the first that was not. */
+ * Prints TAP with one test. Exit status 1 at the first that was not right. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -38,10 +38,10 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < count; i++) {
         uint32_t bits = (uint32_t)(argc > 1 ? draw_u64(&draw) : i);
         if (!survives(bits)) {
-            printf("float32 %08" PRIx32 " did not come back\n", bits);
+            printf("1..1\nnot ok 1 - float32 %08" PRIx32 " did not come back\n", bits);
             return 1;
         }
     }
-    printf("%" PRIu64 " float32 written and read back\n", count);
+    printf("1..1\nok 1 - %" PRIu64 " float32 written and read back\n", count);
     return 0;
 }
