@@ -115,6 +115,7 @@ static bool load_folder(struct static_files *files, int fd, const char *path, in
         return error_set(err, ERROR_NO_MEMORY, "no memory for --web-root");
     }
     bool loaded = true;
+    /* cppcheck-suppress readdirCalled ; nobody else has this stream, and readdir_r is deprecated */
     for (const struct dirent *entry; loaded && (entry = readdir(folder)) != NULL;) {
         char below[STATIC_PATH_BYTES_MAX];
         if (entry->d_name[0] == '.')
