@@ -224,11 +224,9 @@ bench: $(filter $(patsubst %,$(B)/bench/%,$(subst *,%,$(BENCH))),$(BENCHES)) ## 
 	@for program in $^; do echo "== $$program"; $$program || exit 1; done
 
 docker: ## builds the container's image (DOCKER_BUILD_FLAGS="...": further flags of docker build)
-	$(build_web)
 	@scripts/docker-build
 
 docker-test: ## tests the container, also with the HTTP tests inside of Docker (STAGES="plain image": some stages)
-	$(build_web)
 	@scripts/docker-test $(STAGES)
 
 fresh-check: ## `make run` and `make test` from a clean clone in a bare Debian (HALF=run: only that)
