@@ -34,13 +34,19 @@ compose()
     fi
 }
 
+# Certificates that this machine trusts beside the usual ones, as of a proxy that opens HTTPS: what is downloaded in
+# containers has to trust them, too. Debian's place for them; "" where there are none.
+own_certificates() { cat /usr/local/share/ca-certificates/*.crt 2>/dev/null || true; }
+
 # build_image IMAGE DOCKERFILE FLAG...: says how long it took; its output is shown where it failed.
 build_image()
 {
     local image=$1 file=$2 log=build/logs/docker/build-$1.log started_s=$SECONDS
     shift 2
     log=${log//[:@]/-}
-    mkdir -p build/logs/docker
+    mkdir -p build/logs/docker build/docker
+    own_certificates >build/docker/certificates.pem
+    [ -s build/docker/certificates.pem ] || rm build/docker/certificates.pem
     if ! docker build "${build_flags[@]}" "$@" -t "$image" -f "$file" . >"$log" 2>&1; then
         tail -n 60 "$log"
         echo "docker: $file could not be built; all of the output is in $log" >&2
