@@ -86,10 +86,17 @@ export class HeatMap {
         this.canvas.style.width = `${this.width}px`;
         this.canvas.style.height = `${this.height}px`;
         this.hatching = null;
+        this.colors = this.readColors();
         const cells = [[this.left, this.top], [this.left + this.plotWidth, this.top + this.plotHeight]];
         this.zoom.extent(cells).translateExtent(cells).scaleExtent([1, Math.max(1, ZOOM_CELL_PIXELS / Math.min(this.cw, this.ch))]);
         select(this.canvas).call(this.zoom.transform, this.transform);
         this.paint();
+    }
+
+    // The theme's; asked once a picture, not once a frame.
+    readColors() {
+        const style = getComputedStyle(document.documentElement), color = (name) => style.getPropertyValue(name).trim();
+        return { ink: color("--ink"), quiet: color("--ink-quiet"), surface: color("--surface"), hatch: color("--hatch"), accent: color("--accent") };
     }
 
     // Gutters, then the cells: square where that leaves them visible, stretched where one side is much longer.
@@ -212,8 +219,6 @@ export class HeatMap {
 
     paint(context = this.context, ratio = this.ratio, budget = FRAME_BUDGET_MS) {
         if (!this.picture || !this.ratio) return;
-        const style = getComputedStyle(document.documentElement), color = (name) => style.getPropertyValue(name).trim();
-        this.colors = { ink: color("--ink"), quiet: color("--ink-quiet"), surface: color("--surface"), hatch: color("--hatch"), accent: color("--accent") };
         context.setTransform(ratio, 0, 0, ratio, 0, 0);
         context.fillStyle = this.colors.surface;
         context.fillRect(0, 0, this.width, this.height);
