@@ -10,11 +10,16 @@
 
 #define TOKEN_TILE 128
 
+/* Small float32 items (T*C*O up to this, as 64 x 64 x 128) are summed in double and rounded once, as attention's are: what is
+ * near the middle between two printed decimals falls to the same side on every processor. */
+#define WIDE_PRODUCTS_MAX ((size_t)64 * 64 * 128)
+
 struct projection {
     const struct tensor *x, *weight, *bias, *out;
     const struct executor *executor;
     size_t T, C, O;
     size_t tile_count; /* of one item */
+    bool wide;         /* float32 in double */
     atomic_bool stopped;
 };
 
@@ -28,6 +33,19 @@ static bool rows_start(const struct projection *p, char *out, size_t rows)
     else if (p->C == 0)
         memset(out, 0, rows * row_bytes);
     return p->bias->data != NULL;
+}
+
+static void rows_wide(const struct projection *p, const float *x, float *out, size_t rows)
+{
+    const float *weight = p->weight->data, *bias = p->bias->data;
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t o = 0; o < p->O; o++) {
+            double sum = bias == NULL ? 0 : (double)bias[o];
+            for (size_t c = 0; c < p->C; c++)
+                sum += (double)x[r * p->C + c] * (double)weight[o * p->C + c];
+            out[r * p->O + o] = (float)sum;
+        }
+    }
 }
 
 static void tile_run(void *argument, size_t task, size_t worker)
@@ -44,6 +62,10 @@ static void tile_run(void *argument, size_t task, size_t worker)
     size_t real = dtype_bytes(p->x->dtype);
     const void *x = (const char *)p->x->data + token * p->C * real;
     char *out = (char *)p->out->data + token * p->O * real;
+    if (p->wide) {
+        rows_wide(p, x, (float *)(void *)out, rows);
+        return;
+    }
     bool add = rows_start(p, out, rows);
     int m = (int)rows, n = (int)p->O, k = (int)p->C;
     if (k == 0)
@@ -68,6 +90,7 @@ bool projection_apply(const struct tensor *x, const struct tensor *weight, const
     assert(bias->data == NULL || (bias->rank == 1 && bias->shape[0] == p.O));
     if (tensor_count(ret) == 0)
         return true;
+    p.wide = x->dtype == DTYPE_F32 && size_multiply(size_multiply(p.T, p.C), p.O) <= WIDE_PRODUCTS_MAX;
     p.tile_count = p.T / TOKEN_TILE + (p.T % TOKEN_TILE != 0);
     executor_run(executor, x->shape[0] * p.tile_count, tile_run, &p);
     if (atomic_load(&p.stopped))
