@@ -27,7 +27,7 @@ static const char *const requests[] = {
     "\"half\",\"dims\":2},\"projection\":{\"key\":{\"bias\":[1,2,3,4,5,6]},\"output\":{\"weight\":{\"shape\":[3,6]},\"bias\":["
     "1,2,"
     "3]}}}",
-    "{\"seed\":1,\"query\":{\"shape\":[2,4,70,8]},\"key\":{\"shape\":[2,2,600,8]},\"value\":{\"shape\":[2,2,600,8]},\"alibi\":"
+    "{\"seed\":1,\"query\":{\"shape\":[2,4,9,8]},\"key\":{\"shape\":[2,2,600,8]},\"value\":{\"shape\":[2,2,600,8]},\"alibi\":"
     "true,\"sinks\":[1,2,3,4],\"key_lengths\":[600,3],\"window\":[300,-1],\"causal\":\"bottom_right\",\"return\":[\"output\","
     "\"mean_weights\",\"lse\",\"masked_scores\",\"present_key\"],\"format\":\"flat\"}",
     "{\"seed\":1,\"precision\":\"float64\",\"query\":{\"shape\":[70,8]},\"key\":{\"shape\":[70,8]},\"value\":{\"shape\":[70,2]}"
@@ -65,10 +65,23 @@ static size_t fail_each_block(const char *text, const struct executor *executor)
     }
 }
 
+/* Tools that put an allocator of their own in the place of every other leave nothing to fail. */
+static bool blocks_run_out(void)
+{
+    void *(*volatile allocate)(size_t, size_t) = aligned_alloc; /* as others call it */
+    blocks_left = 0;
+    void *block = allocate(ARENA_ALIGNMENT_BYTES, ARENA_ALIGNMENT_BYTES);
+    blocks_left = SIZE_MAX;
+    free(block);
+    return block == NULL;
+}
+
 static void test_each_block_fails(void **state)
 {
     (void)state;
     struct worker_pool pool;
+    if (!blocks_run_out())
+        skip();
     worker_pool_init(&pool, 3);
     for (size_t i = 0; i < REQUEST_COUNT; i++) {
         assert_true(fail_each_block(requests[i], NULL) >= 2);
