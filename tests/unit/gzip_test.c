@@ -171,7 +171,8 @@ static void replies_are_compressed_in_pieces(void **state)
     (void)state;
     enum { BYTES = 3000000 };
     char *text = malloc(BYTES), *noise = malloc(BYTES);
-    assert_true(text != NULL && noise != NULL);
+    assert_non_null(text);
+    assert_non_null(noise);
     struct draw draw = {2};
     for (size_t i = 0; i < BYTES; i++) {
         text[i] = "0123456789.,-[]"[draw_size(&draw, 0, 14)];
