@@ -171,7 +171,8 @@ static void test_floats_come_back(void **state)
     struct draw draw = {1};
     float *floats = malloc(count * sizeof *floats);
     char *text = malloc(count * FLOAT_BYTES_MAX + 4 * shape[1] * shape[2] + 1000);
-    assert_true(floats != NULL && text != NULL);
+    assert_non_null(floats);
+    assert_non_null(text);
     for (size_t k = 0; k < count; k++)
         floats[k] = number_draw_f32(&draw);
     char *to = text + snprintf(text, 100, "{\"return\":[\"query\"],\"value\":[[[[1]]]],\"key\":");

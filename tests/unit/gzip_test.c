@@ -109,7 +109,8 @@ static void bombs_are_cut_off(void **state)
     enum { MIB = 1 << 20, COUNT = 256 };
     char *zeros = calloc(1, MIB);
     unsigned char *gzip = malloc(2 * MIB), *at = gzip;
-    assert_true(zeros != NULL && gzip != NULL);
+    assert_non_null(zeros);
+    assert_non_null(gzip);
     for (size_t i = 0; i < COUNT; i++)
         at = member(zeros, MIB, at, 8192);
     size_t bytes = (size_t)(at - gzip);

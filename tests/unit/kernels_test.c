@@ -151,7 +151,9 @@ static void product_of(const struct kernels *kernels, size_t rows, size_t column
     size_t count = (columns + panel - 1) / panel;
     float *a = calloc(rows * KERNEL_ROW_STRIDE, sizeof *a), *panels = calloc(count * depth * panel + 1, sizeof *panels);
     float *c = calloc(rows * C_STRIDE, sizeof *c);
-    assert_true(a != NULL && panels != NULL && c != NULL);
+    assert_non_null(a);
+    assert_non_null(panels);
+    assert_non_null(c);
     struct draw draw = {rows * 1000003 + columns * 1009 + depth};
     for (size_t i = 0; i < rows * KERNEL_ROW_STRIDE; i++)
         a[i] = (float)draw_normal(&draw);

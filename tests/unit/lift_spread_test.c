@@ -58,7 +58,8 @@ static void check_same(const char *text, size_t bytes, enum dtype dtype, const s
         size_t data_bytes = shape_count(array->rank, array->shape) * dtype_bytes(dtype);
         if (data_bytes <= 8 * TEXT_BYTES_MAX) {
             char *wanted = calloc(1, data_bytes + 1), *data = calloc(1, data_bytes + 1);
-            assert_true(wanted != NULL && data != NULL);
+            assert_non_null(wanted);
+            assert_non_null(data);
             bool wanted_read = lift_read(&lifted.lift, array, dtype, "/x", wanted, &wanted_err);
             *ret_read = lift_read_spread(&lifted.lift, array, dtype, "/x", executor, data, &err);
             assert_true(*ret_read == wanted_read);
@@ -121,7 +122,8 @@ static void faults_are_the_same(void **state)
     static const char bytes_put[] = ",,][]{\"x0.e-tN \n";
     struct draw draw = {12};
     char *text = malloc(TEXT_BYTES_MAX), *broken = malloc(TEXT_BYTES_MAX);
-    assert_true(text != NULL && broken != NULL);
+    assert_non_null(text);
+    assert_non_null(broken);
     struct worker_pool pool;
     worker_pool_init(&pool, 3);
     size_t read_count = 0, count = getenv("ATTND_TEST_SLOW") != NULL ? 20 : 150;
@@ -171,7 +173,8 @@ static void reading_stops(void **state)
     struct lifted lifted;
     char *text = malloc(TEXT_BYTES_MAX);
     float *data = malloc(60000 * sizeof *data);
-    assert_true(text != NULL && data != NULL);
+    assert_non_null(text);
+    assert_non_null(data);
     assert_true(lifted_init(&lifted, text, write_text(&draw, &shapes[0], false, text)));
     for (size_t after = 0; after < 8; after++) {
         struct worker_pool pool;

@@ -110,7 +110,9 @@ static void parts_are_the_text_of_one(void **state)
     double *wide = malloc((ELEMENTS + 1) * sizeof *wide);
     float *single = malloc((ELEMENTS + 1) * sizeof *single);
     char *plain = malloc((size_t)2 * 40 * (ELEMENTS + 1));
-    assert_true(wide != NULL && single != NULL && plain != NULL);
+    assert_non_null(wide);
+    assert_non_null(single);
+    assert_non_null(plain);
     for (size_t i = 0; i <= ELEMENTS; i++)
         single[i] =
             (float)(wide[i] = i % 1000 == 7 ? -INFINITY : draw_normal(&draw) * ldexp(1, (int)draw_integer(&draw, -60, 60)));
