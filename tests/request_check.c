@@ -226,7 +226,7 @@ static bool is_true(const struct checking *c, const char *name)
 static bool counts_positions(const struct checking *c)
 {
     json_t *window = answer_field(c->answer, "window"), *dims = json_object_get(answer_field(c->answer, "rope"), "dims");
-    bool bounded = json_integer_value(json_array_get(window, 0)) >= 0 || json_integer_value(json_array_get(window, 1)) >= 0;
+    bool bounded = json_number_value(json_array_get(window, 0)) >= 0 || json_number_value(json_array_get(window, 1)) >= 0;
     bool turns = is_true(c, "rope") && (dims == NULL ? c->answer->D : (size_t)json_number_value(dims)) > 0;
     return (window != NULL && bounded) || is_true(c, "alibi") || turns;
 }
