@@ -16,7 +16,6 @@ LISTEN ?= 127.0.0.1:8080# for `make run`
 ONLY ?=#           the stages of `make test`; all, if empty
 STAGES ?=#         the stages of `make docker-test`; all, if empty
 HALF ?=#           of `make fresh-check`: run or test; both, if empty
-BENCH ?= *#        the programs of `make bench`
 FAULTS ?=#         the faults of `make faults`; all, if empty
 
 VERSION := $(file < VERSION)
@@ -109,7 +108,7 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench bench-wire lint layers \
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench bench-numbers bench-wire lint layers \
 	format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps clean help
 
 attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there (the default)
@@ -133,6 +132,9 @@ $(ARCHIVES) $(B)/server.a: | $(B)/.deps
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 link_test = $(LINK) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS) -o $@
+
+# Benchmarks hold this machine's limits beside what core reaches, so they are made for it.
+$(B)/bench/%.o: private CFLAGS += -O3 -march=native -ffp-contract=fast -Wno-psabi
 
 $(UNIT_TESTS) $(EXHAUSTIVE) $(BENCHES) $(FUZZERS): %: %.o $(ARCHIVES)
 	$(call say,LINK,$@)
@@ -220,8 +222,11 @@ fuzz: test-deps ## fuzzes each fuzzer for SECONDS=30
 exhaustive: $(EXHAUSTIVE) ## runs the tests that take minutes
 	@for program in $^; do echo "== $$program"; $$program || exit 1; done
 
-bench: $(filter $(patsubst %,$(B)/bench/%,$(subst *,%,$(BENCH))),$(BENCHES)) ## measures (BENCH=name: one program)
-	@for program in $^; do echo "== $$program"; $$program || exit 1; done
+bench: $(B)/bench/attention_bench ## measures attention beside ONNX Runtime, PyTorch and plain OpenBLAS, writes bench/results.md
+	@$$(bench/venv) bench/attention_peers.py $< --out bench/results.md
+
+bench-numbers: $(B)/bench/number_bench ## measures the reader and the writer of numbers beside jansson
+	@$<
 
 docker: ## builds the container's image (DOCKER_BUILD_FLAGS="...": further flags of docker build)
 	@scripts/docker-build
@@ -234,7 +239,7 @@ fresh-check: ## `make run` and `make test` from a clean clone in a bare Debian (
 
 bench-wire: $(B)/attnd $(B)/bench/wire ## measures tensors on the wire beside other languages, writes bench/wire.md
 	@scripts/deps test
-	@bench/wire_run $(B) bench/wire.md
+	@$$(bench/venv) bench/wire_report.py $(B) >$(B)/wire.md && cp $(B)/wire.md bench/wire.md && cat bench/wire.md
 
 lint: export LINT_FLAGS = $(COMPILE_FLAGS)
 lint: lint-deps ## checks format, defects, banned functions, scripts and openapi.yaml

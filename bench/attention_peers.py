@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Attention beside what a user would pick instead: ONNX Runtime, PyTorch and a plain OpenBLAS one, shape by shape in turns.
 
-    attention_peers.py BENCH_PROGRAM [--rounds N] [--seconds S] [--out FILE]
+    attention_peers.py BENCH_PROGRAM [--rounds N] [--seconds S] [--threads N..] [--tokens-max T] [--out FILE]
 
 BENCH_PROGRAM is build/bench/attention_bench. For each shape and number of threads the three programs take turns, N rounds of S
 seconds each; what is compared is the median over the rounds. Each peer runs in a process of its own, so that each has its own
@@ -168,6 +168,8 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.7)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--tokens-max", type=int, default=65536, help="leave out longer shapes")
     parser.add_argument("--out")
     options = parser.parse_args()
     lines = ["# Attention beside its peers", "",
@@ -176,8 +178,8 @@ def main():
              "the peer takes. float32; causal is counted on the full square.", "",
              "| [B,H,T,D] | mode | threads | attnd | two products of OpenBLAS | " + " | ".join(PEERS) + " | share of the limit |",
              "|---|---|---|---|---|" + "---|" * (len(PEERS) + 1)]
-    for threads in (1, 2):
-        for shape in SHAPES:
+    for threads in options.threads:
+        for shape in (shape for shape in SHAPES if shape[3] <= options.tokens_max):
             for mode in MODES if shape[3] > 1 else MODES[:1]:
                 r = row(options.program, shape, mode, threads, options.rounds, options.seconds)
                 B, H, Hkv, Tq, Tk, D = shape
