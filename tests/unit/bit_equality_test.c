@@ -9,6 +9,7 @@
 #include "tests/attention_check.h"
 #include "tests/blas_setup.h"
 #include "tests/check.h"
+#include "tests/kernel_turn.h"
 #include "tests/setting.h"
 #include "tests/worker_pool.h"
 
@@ -122,6 +123,7 @@ static void check_variant(unsigned options, size_t size)
     struct attention_case c;
     struct case_results whole;
     attention_case_init(&c, &sizes[size], options, options + size);
+    kernel_turn(options % 3 + size);
     compute(&c, RESULTS_ALL, NULL, &whole);
     check_threads(&c, &whole);
     check_alone(&c, &whole);
