@@ -45,8 +45,9 @@ static void NAME(keys_out_of_sight)(struct NAME(walk) *walk, size_t first, size_
         ELEMENT *to = masked->data == NULL ? NULL : NAME(result_row)(walk, masked, r);
         for (size_t j = first; j < end && to != NULL; j++)
             to[(ptrdiff_t)j * masked->stride[3]] = -(ELEMENT)INFINITY;
+        size_t weight_bytes = dtype_bytes(plan->weights_dtype);
         if (plan->weights_wanted)
-            memset(NAME(weights_row)(walk, r) + first, 0, (end - first) * sizeof(REAL));
+            memset((char *)NAME(weights_row)(walk, r) + first * weight_bytes, 0, (end - first) * weight_bytes);
     }
     if (plan->results->scores.data == NULL && plan->results->capped_scores.data == NULL)
         return;
@@ -54,7 +55,7 @@ static void NAME(keys_out_of_sight)(struct NAME(walk) *walk, size_t first, size_
     while (first < end && !attention_should_stop(walk->plan)) {
         struct NAME(tile) tile = NAME(tile_at)(walk, first, end, 0);
         for (; tile.row < walk->block->rows; tile = NAME(tile_at)(walk, first, end, tile.row + tile.rows))
-            NAME(stages_before_bans)(walk, &tile);
+            NAME(stages_before_bans)(walk, &tile, NULL);
         first += tile.count;
     }
 }
@@ -71,7 +72,7 @@ static void NAME(pack_queries)(struct NAME(walk) *walk)
             REAL *to = walk->queries + (first / KERNEL_DEPTH_MAX * QUERY_TILE + r) * KERNEL_ROW_STRIDE;
             size_t count = size_min(KERNEL_DEPTH_MAX, plan->D - first);
             if (sizeof(ELEMENT) == sizeof(REAL) && query->stride[3] == 1)
-                memcpy(to, row + first, count * sizeof *to);
+                plan->kernels->KERNEL(scale_row)(to, (const REAL *)row + first, count, 1);
             else
                 for (size_t d = 0; d < count; d++)
                     to[d] = (REAL)row[(ptrdiff_t)(first + d) * query->stride[3]];
@@ -89,7 +90,7 @@ static void NAME(walk_init)(struct NAME(walk) *walk, struct attention_plan *plan
     walk->scores = scratch->scores;
     walk->sums = scratch->sums;
     walk->sums_stride = plan->value_panel_count * plan->value_panel;
-    walk->weights = scratch->weight_rows;
+    walk->weight_rows = scratch->weight_rows;
     walk->tile_max = scratch->tile_max;
     walk->clean_values = scratch->clean_values;
     for (size_t r = 0; r < block->rows; r++) {

@@ -10,11 +10,11 @@ struct direct {
     struct attention_plan *plan;
     struct attention_block *blocks; /* [B,Hkv] */
     void **walks;                   /* [B,Hkv,splits] */
-    char *walk_memory, *sums, *tile_max, *weight_rows;
-    size_t walk_bytes, sums_bytes, tile_max_bytes, weight_rows_bytes; /* of one split, or of one block */
+    char *walk_memory, *sums, *scores, *tile_max, *weight_rows;
+    size_t walk_bytes, sums_bytes, scores_bytes, tile_max_bytes, weight_rows_bytes; /* of one split, or of one block */
 };
 
-#define DIRECT_PARTS 6
+#define DIRECT_PARTS 7
 
 static size_t round_up(size_t bytes)
 {
@@ -30,7 +30,9 @@ static void direct_sizes(const struct attention_plan *plan, struct direct *direc
     direct->walk_bytes = round_up(plan->work == DTYPE_F32 ? attention_split_bytes_f32() : attention_split_bytes_f64());
     direct->sums_bytes =
         plan->results->output.data == NULL ? 0 : round_up(real * rows * plan->value_panel_count * plan->value_panel);
-    direct->tile_max_bytes = plan->weights_wanted ? round_up(real * QUERY_TILE * (plan->Tk / KEY_TILE + 1)) : 0;
+    size_t tiles = plan->weights_wanted ? plan->Tk / KEY_TILE + 1 : 0;
+    direct->scores_bytes = round_up(size_multiply(real * KERNEL_ROW_STRIDE * rows, tiles));
+    direct->tile_max_bytes = round_up(size_multiply(real * QUERY_TILE, tiles));
     direct->weight_rows_bytes = row_scratch ? round_up(size_multiply(real * rows, plan->Tk)) : 0;
     sizes[0] = size_multiply(blocks, sizeof *direct->blocks);
     sizes[1] = size_multiply(splits, sizeof *direct->walks);
@@ -38,6 +40,7 @@ static void direct_sizes(const struct attention_plan *plan, struct direct *direc
     sizes[3] = size_multiply(splits, direct->sums_bytes);
     sizes[4] = size_multiply(blocks, direct->tile_max_bytes);
     sizes[5] = size_multiply(blocks, direct->weight_rows_bytes);
+    sizes[6] = size_multiply(blocks, direct->scores_bytes);
 }
 
 size_t attention_direct_cost(const struct attention_plan *plan)
@@ -64,6 +67,7 @@ static bool direct_alloc(struct direct *direct, struct arena *arena, struct erro
     direct->sums = memory[3];
     direct->tile_max = memory[4];
     direct->weight_rows = memory[5];
+    direct->scores = memory[6];
     return true;
 }
 
@@ -74,6 +78,8 @@ static struct attention_scratch scratch_of(const struct direct *direct, size_t s
     scratch.sums = direct->sums_bytes == 0 ? NULL : direct->sums + split * direct->sums_bytes;
     scratch.tile_max = direct->tile_max + block * direct->tile_max_bytes;
     scratch.weight_rows = direct->weight_rows + block * direct->weight_rows_bytes;
+    if (direct->scores_bytes != 0)
+        scratch.scores = direct->scores + block * direct->scores_bytes;
     return scratch;
 }
 
@@ -94,7 +100,7 @@ static void task_merge(void *argument, size_t task, size_t worker)
 {
     struct direct *direct = argument;
     struct attention_plan *plan = direct->plan;
-    size_t blocks = plan->results->mean_weights.data == NULL ? 1 : plan->Hkv;
+    size_t blocks = plan->mean_wanted ? plan->Hkv : 1;
     (void)worker;
     if (atomic_load_explicit(&plan->stopped, memory_order_relaxed))
         return;
@@ -117,6 +123,6 @@ bool attention_direct(struct attention_plan *plan, struct arena *arena, struct e
         attention_block_init(plan, i / plan->Hkv, g, g * group, plan->Tq, 0, group * plan->Tq, &direct.blocks[i]);
     }
     executor_run(plan->executor, blocks * plan->split_count, task_split, &direct);
-    executor_run(plan->executor, plan->results->mean_weights.data == NULL ? blocks : plan->B, task_merge, &direct);
+    executor_run(plan->executor, plan->mean_wanted ? plan->B : blocks, task_merge, &direct);
     return true;
 }

@@ -1,28 +1,44 @@
 /* attention_finish.inc.h: rows that have met all their keys: division, results, and the rows that need more than this precision.
  * Included once a precision by attention_block.inc.h. */
 
-/* Divides row r by its denominator. */
+/* Row r's weights of one tile, from what the softmax left and its factor, to where they belong. */
+static void NAME(weights_write)(const struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t r, REAL factor)
+{
+    const struct attention_plan *plan = walk->plan;
+    const REAL *from = NAME(score_row)(walk, tile, r);
+    if (dtype_bytes(plan->weights_dtype) == sizeof(REAL)) {
+        plan->kernels->KERNEL(scale_row)((REAL *)NAME(weights_row)(walk, r) + tile->first, from, tile->count, factor);
+        return;
+    }
+    ELEMENT *to = (ELEMENT *)NAME(weights_row)(walk, r) + tile->first;
+    for (size_t j = 0; j < tile->count; j++)
+        to[j] = (ELEMENT)(from[j] * factor);
+}
+
+/* The weights of row r, which may see none of its keys. */
+static void NAME(weights_finish)(const struct NAME(walk) *walk, size_t r)
+{
+    const struct attention_block *block = walk->block;
+    for (size_t first = block->key_begin; first < block->key_end;) {
+        struct NAME(tile) tile = NAME(tile_at)(walk, first, block->key_end, r);
+        double tile_max = (double)walk->tile_max[first / KEY_TILE * QUERY_TILE + r];
+        double factor = walk->seen[r] ? exp(tile_max - (double)walk->max[r]) / walk->sum[r] : 0;
+        NAME(weights_write)(walk, &tile, r, (REAL)factor);
+        first += tile.count;
+    }
+}
+
+/* Divides row r's output by its denominator. */
 static void NAME(stage_divide)(struct NAME(walk) *walk, size_t r)
 {
     const struct attention_plan *plan = walk->plan;
-    const struct attention_block *block = walk->block;
     REAL *sums = walk->sums == NULL ? NULL : walk->sums + r * walk->sums_stride;
     if (sums != NULL && !walk->seen[r]) {
         memset(sums, 0, plan->Dv * sizeof *sums);
     } else if (sums != NULL && !walk->odd_output[r]) {
-        plan->kernels->KERNEL(scale_row)(sums, plan->Dv, (REAL)(1 / walk->sum[r]));
+        plan->kernels->KERNEL(scale_row)(sums, sums, plan->Dv, (REAL)(1 / walk->sum[r]));
         /* Weights are at most 1, but their sum before the division may carry large values past the largest float. */
         walk->odd_output[r] = !plan->kernels->KERNEL(finite_row)(sums, plan->Dv);
-    }
-    if (!plan->weights_wanted || !walk->seen[r])
-        return;
-    REAL *weights = NAME(weights_row)(walk, r);
-    for (size_t first = block->key_begin; first < block->key_end;) {
-        struct NAME(tile) tile = NAME(tile_at)(walk, first, block->key_end, r);
-        double tile_max = (double)walk->tile_max[first / KEY_TILE * QUERY_TILE + r];
-        double factor = exp(tile_max - (double)walk->max[r]) / walk->sum[r];
-        plan->kernels->KERNEL(scale_row)(weights + first, tile.count, (REAL)factor);
-        first += tile.count;
     }
 }
 
@@ -33,6 +49,8 @@ static void NAME(row_finish)(struct NAME(walk) *walk, size_t r)
     const struct attention_block *block = walk->block;
     const struct attention_results *results = plan->results;
     NAME(stage_divide)(walk, r);
+    if (plan->weights_wanted)
+        NAME(weights_finish)(walk, r);
     if (results->lse.data != NULL)
         *NAME(result_row)(walk, &results->lse, r) = (ELEMENT)((double)walk->max[r] + log(walk->sum[r]));
     if (walk->odd_output[r])

@@ -20,6 +20,17 @@ static void NAME(pack_key_panel)(const struct attention_plan *plan, size_t b, si
             panel[d * width + j] = 0;
 }
 
+/* Asks for the keys [first, end) ahead of their turn: a panel's rows lie too far apart for the processor to guess. */
+static void NAME(expect_keys)(const struct attention_plan *plan, size_t b, size_t g, size_t first, size_t end)
+{
+    const struct tensor *key = &plan->problem->key;
+    for (size_t j = first; j < end; j++) {
+        const ELEMENT *row = tensor_row(key, b, g, j);
+        for (size_t d = 0; d < plan->D && key->stride[3] == 1; d += CACHE_LINE_BYTES / sizeof *row)
+            __builtin_prefetch(row + d);
+    }
+}
+
 /* One value's row into its panels; false, and zeros, where a number of it is not finite. */
 static bool NAME(pack_value)(const struct attention_plan *plan, size_t b, size_t g, size_t j, REAL *panels)
 {
@@ -43,20 +54,37 @@ static bool NAME(pack_value)(const struct attention_plan *plan, size_t b, size_t
     return finite;
 }
 
+/* Marks the values [first, end) that are not finite, and packs them where they do not lie as the product wants them. */
+static void NAME(pack_values)(struct attention_plan *plan, size_t b, size_t g, size_t first, size_t end)
+{
+    const struct tensor *value = &plan->problem->value;
+    size_t head = b * plan->Hkv + g - plan->wave_first;
+    REAL *panels = (REAL *)plan->value_panels + head * plan->value_panel_count * plan->Tk * plan->value_panel;
+    bool all_finite = true;
+    if (plan->values_lie && value->stride[2] == (ptrdiff_t)plan->Dv &&
+        plan->kernels->KERNEL(finite_row)(tensor_row(value, b, g, first), (end - first) * plan->Dv)) {
+        memset(plan->odd_values + head * plan->Tk + first, 0, end - first);
+        return;
+    }
+    for (size_t j = first; j < end; j++) {
+        bool finite = plan->values_lie ? plan->kernels->KERNEL(finite_row)(tensor_row(value, b, g, j), plan->Dv)
+                                       : NAME(pack_value)(plan, b, g, j, panels);
+        plan->odd_values[head * plan->Tk + j] = !finite;
+        all_finite &= finite;
+    }
+    if (!all_finite)
+        atomic_store_explicit(&plan->has_odd_values, true, memory_order_relaxed);
+}
+
 void NAME(attention_pack)(struct attention_plan *plan, size_t b, size_t g, size_t first)
 {
-    size_t head = b * plan->Hkv + g;
+    size_t head = b * plan->Hkv + g - plan->wave_first;
     size_t end = size_min(first + KEY_TILE, plan->Tk);
     REAL *key_panels = (REAL *)plan->key_panels + head * plan->key_panel_count * plan->D * plan->key_panel;
-    for (size_t j = first; j < end; j += plan->key_panel)
+    for (size_t j = first; j < end; j += plan->key_panel) {
+        NAME(expect_keys)(plan, b, g, size_min(j + plan->key_panel, end), size_min(j + 2 * plan->key_panel, end));
         NAME(pack_key_panel)(plan, b, g, j, size_min(plan->key_panel, end - j), key_panels + j * plan->D);
-    if (plan->value_panels == NULL)
-        return;
-    REAL *value_panels = (REAL *)plan->value_panels + head * plan->value_panel_count * plan->Tk * plan->value_panel;
-    for (size_t j = first; j < end; j++) {
-        bool finite = NAME(pack_value)(plan, b, g, j, value_panels);
-        plan->odd_values[head * plan->Tk + j] = !finite;
-        if (!finite)
-            atomic_store_explicit(&plan->has_odd_values, true, memory_order_relaxed);
     }
+    if (plan->odd_values != NULL)
+        NAME(pack_values)(plan, b, g, first, end);
 }

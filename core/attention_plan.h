@@ -23,9 +23,10 @@
 /* One worker's memory, in numbers of plan->work. NULL where the plan has no use for it. */
 struct attention_scratch {
     void *queries; /* [depth chunks, QUERY_TILE, KERNEL_ROW_STRIDE]: the block's queries, KERNEL_DEPTH_MAX dimensions a chunk */
-    void *scores;  /* [rows_at_once, KERNEL_ROW_STRIDE]: a tile's scores, then its weights */
-    void *sums;    /* [QUERY_TILE, value panels * value_panel]: the block's output, not yet divided */
-    void *weight_rows;  /* [QUERY_TILE, Tk]: the block's weights, where the result cannot hold them */
+    void *scores; /* [rows_at_once, KERNEL_ROW_STRIDE]: a tile's scores, then its weights before the division. Where weights are
+                      wanted, [key tiles, score_rows, KERNEL_ROW_STRIDE]: all tiles, until the block ends */
+    void *sums;   /* [QUERY_TILE, value panels * value_panel]: the block's output, not yet divided */
+    void *weight_rows;  /* [QUERY_TILE, Tk] of weights_dtype: the block's weights, where the result cannot take them */
     void *tile_max;     /* [key tiles, QUERY_TILE]: the maximum that each tile's weights were taken against */
     void *clean_values; /* [KEY_TILE, Dv]: a tile's values without what is not finite, where they are read as they lie */
 };
@@ -38,21 +39,28 @@ struct attention_plan {
     struct attention_scratch *scratch; /* [workers] */
 
     size_t B, H, Hkv, Tq, Tk, D, Dv;
-    enum dtype work;       /* what is computed in: float64 for float32 items of at most WIDE_PRODUCTS_MAX products */
-    size_t block_count;    /* query tiles of one head */
-    size_t head_tasks;     /* tasks that the heads of one item are cut into: H, or 1 where heads are summed up */
-    bool stages_wanted;    /* some result has a number for each query and key */
-    bool weights_wanted;   /* weights or their mean */
-    bool weights_in_place; /* results->weights takes a block's weights as they are computed */
+    enum dtype work;          /* what is computed in: float64 for float32 items of at most WIDE_PRODUCTS_MAX products */
+    size_t block_count;       /* query tiles of one head */
+    bool stages_wanted;       /* some result has a number for each query and key */
+    bool plain_scores;        /* nothing comes between the product and softmax but bans by position */
+    bool weights_wanted;      /* weights or their mean */
+    bool mean_wanted;         /* heads of one item are then computed one after the other, and summed up in order */
+    bool weights_in_place;    /* results->weights takes a block's rows as they come */
+    enum dtype weights_dtype; /* of those rows: the result's where in place, else `work` */
+    size_t score_rows;        /* rows of a block, of which all tiles' scores are kept; 0: one tile's are enough */
 
-    /* Keys and values of each item's key heads, packed once for all queries (kernels.h's panels): keys as [D] rows of key_panel
-     * keys, values as [Tk] rows of value_panel columns. A value row that is not finite is packed as 0 and marked. */
-    bool direct;        /* not packed: few queries read keys and values as they lie (attention_direct.c) */
+    bool direct;        /* few queries read keys and values as they lie, without panels (attention_direct.c) */
     size_t split_count; /* of the keys, where direct */
+
+    /* Key heads go in waves, which fit the workers' caches: the keys of a wave are packed once for all queries, then its blocks
+     * are computed. Panels are those of kernels.h: keys as [D] rows of key_panel keys, values as [Tk] rows of value_panel
+     * columns. A value row that is not finite is packed as 0 and marked. */
+    size_t wave_heads, wave_first; /* key heads of a wave, and its first, counted b*Hkv + g */
     size_t rows_at_once, key_panel, value_panel, key_panel_count, value_panel_count;
-    void *key_panels;          /* [B,Hkv,key_panel_count,D,key_panel] */
-    void *value_panels;        /* [B,Hkv,value_panel_count,Tk,value_panel]; NULL: output not asked for */
-    unsigned char *odd_values; /* [B,Hkv,Tk] */
+    bool values_lie;           /* rows of values are panels as they lie */
+    void *key_panels;          /* [wave_heads,key_panel_count,D,key_panel] */
+    void *value_panels;        /* [wave_heads,value_panel_count,Tk,value_panel]; NULL: output not asked for, or they lie */
+    unsigned char *odd_values; /* [wave_heads,Tk] */
     atomic_bool has_odd_values;
 
     atomic_size_t banned_row_count;
@@ -68,11 +76,24 @@ struct attention_block {
     size_t key_begin, key_end; /* the keys that some row of the block may see by position */
 };
 
+/* attention_plan.c: how the work is cut, what must hold of it, and its memory. */
+void attention_plan_init(struct attention_plan *plan, const struct attention_problem *problem,
+                         struct attention_results *results, const struct executor *executor);
+void attention_plan_check(const struct attention_plan *plan);
+bool attention_plan_alloc(struct attention_plan *plan, struct arena *arena, struct error *err)
+    __attribute__((warn_unused_result));
+
 void attention_block_init(const struct attention_plan *plan, size_t b, size_t g, size_t head, size_t queries,
                           size_t first_query, size_t rows, struct attention_block *ret);
 
-/* Copies a block's weights ([rows, Tk]) to their result, where they were not written in place, and adds them to the mean. */
+/* attention_deliver.c: copies a block's weights ([rows, Tk]) to their result, where they were not written in place, and adds
+ * them to the mean, whose queries from first_query on (a block's) start at 0. */
+void attention_mean_start(const struct attention_plan *plan, size_t b, size_t first_query);
 void attention_deliver(const struct attention_plan *plan, const struct attention_block *block, const void *weight_rows);
+
+#define WAVE_BYTES ((size_t)768 << 10) /* keys and values of a wave's heads for each worker: they stay in the second cache */
+
+#define CACHE_LINE_BYTES 64
 
 #define DIRECT_ROWS_MAX 12               /* rows that share one reading of the keys */
 #define DIRECT_SPLIT_KEYS (4 * KEY_TILE) /* keys of a split */
@@ -93,7 +114,7 @@ void attention_visible(const struct attention_plan *plan, size_t b, size_t i, si
 int64_t attention_position(const struct attention_plan *plan, size_t b, size_t i);
 
 /* attention_row.c: one row at a time in double, for rows with non-finite or overflowing numbers. Writes the row's output,
- * masked scores and lse, and its weights to `ret_weights` (contiguous, of plan->work; NULL: not wanted). */
+ * masked scores and lse, and its weights to `ret_weights` (contiguous, of plan->weights_dtype; NULL: not wanted). */
 void attention_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights);
 
 /* The output alone of a row whose scores are finite: the other results then don't depend on whether it is asked for. */

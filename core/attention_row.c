@@ -106,7 +106,7 @@ static void row_write_weights(const struct attention_plan *plan, size_t b, size_
         double weight = banned ? 0 : exp(score - max) / sum;
         if (ret_weights == NULL)
             continue;
-        if (plan->work == DTYPE_F32)
+        if (plan->weights_dtype == DTYPE_F32)
             ((float *)ret_weights)[j] = (float)weight;
         else
             ((double *)ret_weights)[j] = weight;

@@ -1,11 +1,17 @@
 /* attention_stages.inc.h: what happens to a tile of scores, stage by stage in attention.h's order. Included once a precision by
  * attention_block.inc.h. */
 
-/* scores = scale * q.k, from packed keys. */
-static void NAME(scores_packed)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
+/* The block's key head among those of the wave. */
+static size_t NAME(wave_head)(const struct NAME(walk) *walk)
+{
+    return walk->block->b * walk->plan->Hkv + walk->block->g - walk->plan->wave_first;
+}
+
+/* scores = scale * q.k, from packed keys, and their rows' maxima (NULL: not wanted). */
+static void NAME(scores_packed)(struct NAME(walk) *walk, const struct NAME(tile) *tile, REAL *ret_max)
 {
     const struct attention_plan *plan = walk->plan;
-    size_t head = walk->block->b * plan->Hkv + walk->block->g;
+    size_t head = NAME(wave_head)(walk);
     size_t panel = tile->first / plan->key_panel;
     const REAL *panels = (const REAL *)plan->key_panels + (head * plan->key_panel_count + panel) * plan->D * plan->key_panel;
     struct KERNEL(kernel_product) product = {
@@ -15,7 +21,7 @@ static void NAME(scores_packed)(struct NAME(walk) *walk, const struct NAME(tile)
         .panel_stride = plan->D * plan->key_panel,
         .panel_row_stride = plan->key_panel,
         .alpha = (REAL)plan->problem->scale,
-        .c = walk->scores,
+        .c = NAME(score_row)(walk, tile, tile->row),
         .c_stride = KERNEL_ROW_STRIDE,
     };
     for (size_t d = 0; d == 0 || d < plan->D; d += KERNEL_DEPTH_MAX) {
@@ -23,6 +29,7 @@ static void NAME(scores_packed)(struct NAME(walk) *walk, const struct NAME(tile)
         product.a = walk->queries + (d / KERNEL_DEPTH_MAX * QUERY_TILE + tile->row) * KERNEL_ROW_STRIDE;
         product.panels = panels + d * plan->key_panel;
         product.add = d > 0;
+        product.ret_max = d + KERNEL_DEPTH_MAX < plan->D ? NULL : ret_max;
         plan->kernels->KERNEL(product)(&product);
     }
 }
@@ -40,7 +47,7 @@ static void NAME(scores_direct)(struct NAME(walk) *walk, const struct NAME(tile)
         .b = tensor_row(key, walk->block->b, walk->block->g, tile->first),
         .b_stride = key->stride[2],
         .alpha = (REAL)plan->problem->scale,
-        .c = walk->scores,
+        .c = NAME(score_row)(walk, tile, tile->row),
     };
     plan->kernels->KERNEL(dots)(&dots);
 }
@@ -54,14 +61,14 @@ static void NAME(stage_softcap)(struct NAME(walk) *walk, const struct NAME(tile)
         plan->kernels->KERNEL(softcap_row)(NAME(score_row)(walk, tile, r), tile->count, (REAL)plan->problem->softcap);
 }
 
-/* scale * q.k and softcap, and their results. */
-static void NAME(stages_before_bans)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
+/* scale * q.k and softcap, and their results. ret_max: of tile_is_plain alone, else NULL. */
+static void NAME(stages_before_bans)(struct NAME(walk) *walk, const struct NAME(tile) *tile, REAL *ret_max)
 {
     const struct attention_results *results = walk->plan->results;
     if (walk->plan->direct)
         NAME(scores_direct)(walk, tile);
     else
-        NAME(scores_packed)(walk, tile);
+        NAME(scores_packed)(walk, tile, ret_max);
     if (results->scores.data != NULL)
         NAME(emit_exact)(walk, tile, &results->scores, false);
     if (walk->plan->problem->softcap > 0)
@@ -128,28 +135,39 @@ static REAL NAME(stages_of_row)(struct NAME(walk) *walk, const struct NAME(tile)
     return max;
 }
 
-/* Turns row r's scores to exp(score - max) and brings what was summed before to the new maximum. */
-static void NAME(stage_softmax)(struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t r, REAL *row, REAL tile_max)
+/* Brings what was summed before to row r's new maximum. */
+static void NAME(raise_max)(struct NAME(walk) *walk, size_t r, REAL max)
 {
     const struct attention_plan *plan = walk->plan;
-    REAL before = walk->max[r];
-    if (tile_max == MINUS_INFINITY || walk->odd[r]) { /* nothing to see in this tile, or attention_row will look */
-        memset(row, 0, tile->count * sizeof *row);
-    } else {
-        walk->seen[r] = true;
-        if (tile_max > before) {
-            double factor = exp((double)before - (double)tile_max);
-            walk->sum[r] *= factor;
-            if (walk->summed[r])
-                plan->kernels->KERNEL(scale_row)(walk->sums + r * walk->sums_stride, plan->Dv, (REAL)factor);
-            walk->max[r] = tile_max;
-        }
-        walk->sum[r] += (double)plan->kernels->KERNEL(exp_row)(row, tile->count, walk->max[r]);
-    }
-    if (!plan->weights_wanted)
+    double factor = exp((double)walk->max[r] - (double)max);
+    walk->sum[r] *= factor;
+    walk->max[r] = max;
+    if (!walk->summed[r])
         return;
-    memcpy(NAME(weights_row)(walk, r) + tile->first, row, tile->count * sizeof *row);
-    walk->tile_max[tile->first / KEY_TILE * QUERY_TILE + r] = walk->max[r];
+    REAL *sums = walk->sums + r * walk->sums_stride;
+    plan->kernels->KERNEL(scale_row)(sums, sums, plan->Dv, (REAL)factor);
+}
+
+/* Turns row r's scores to exp(score - max). `plain`: tile_is_plain, where scores that are not finite are found only here. */
+static void NAME(stage_softmax)(struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t r, REAL tile_max, bool plain)
+{
+    const struct attention_plan *plan = walk->plan;
+    REAL *row = NAME(score_row)(walk, tile, r);
+    if (plain && !isfinite(tile_max))
+        walk->odd[r] = true;
+    if (tile_max != MINUS_INFINITY && !walk->odd[r]) {
+        if (tile_max > walk->max[r])
+            NAME(raise_max)(walk, r, tile_max);
+        double sum = plain ? (double)plan->kernels->KERNEL(exp_finite_row)(row, tile->count, walk->max[r])
+                           : (double)plan->kernels->KERNEL(exp_row)(row, tile->count, walk->max[r]);
+        walk->sum[r] += sum;
+        walk->odd[r] = isnan(sum);
+        walk->seen[r] = true;
+    }
+    if (tile_max == MINUS_INFINITY || walk->odd[r]) /* nothing to see in this tile, or attention_row will look */
+        memset(row, 0, tile->count * sizeof *row);
+    if (plan->weights_wanted)
+        walk->tile_max[tile->first / KEY_TILE * QUERY_TILE + r] = walk->max[r];
 }
 
 /* The rows that may see key j get an odd output. */
@@ -160,42 +178,60 @@ static void NAME(mark_odd_value)(struct NAME(walk) *walk, const struct NAME(tile
             !attention_banned(walk->plan, walk->block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r), j);
 }
 
-/* The values of a tile as they lie, or, where one is not finite, copied with zeros in its place. */
-static const REAL *NAME(values_direct)(struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t *ret_stride)
+static bool NAME(value_is_odd)(const struct NAME(walk) *walk, size_t j)
 {
     const struct attention_plan *plan = walk->plan;
-    const struct tensor *value = &plan->problem->value;
-    const REAL *values = tensor_row(value, walk->block->b, walk->block->g, tile->first);
+    if (!plan->direct)
+        return plan->odd_values[NAME(wave_head)(walk) * plan->Tk + j] != 0;
+    return !plan->kernels->KERNEL(finite_row)(tensor_row(&plan->problem->value, walk->block->b, walk->block->g, j), plan->Dv);
+}
+
+/* Marks the rows that see a value of the tile that is not finite; false where there is none. */
+static bool NAME(values_odd)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
+{
+    const struct attention_plan *plan = walk->plan;
     bool odd = false;
-    for (size_t j = 0; j < tile->count; j++) {
-        if (plan->kernels->KERNEL(finite_row)(values + (ptrdiff_t)j * value->stride[2], plan->Dv))
+    if (!plan->direct && !atomic_load_explicit(&plan->has_odd_values, memory_order_relaxed))
+        return false;
+    for (size_t j = tile->first; j < tile->first + tile->count; j++) {
+        if (!NAME(value_is_odd)(walk, j))
             continue;
-        NAME(mark_odd_value)(walk, tile, tile->first + j);
+        NAME(mark_odd_value)(walk, tile, j);
         odd = true;
     }
-    *ret_stride = (size_t)value->stride[2];
-    if (!odd)
-        return values;
+    return odd;
+}
+
+/* A tile's values, [count, Dv], copied with zeros in place of rows that are not finite. */
+static const REAL *NAME(values_cleaned)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
+{
+    const struct attention_plan *plan = walk->plan;
     for (size_t j = 0; j < tile->count; j++) {
-        const REAL *row = values + (ptrdiff_t)j * value->stride[2];
-        bool finite = plan->kernels->KERNEL(finite_row)(row, plan->Dv);
+        const REAL *row = tensor_row(&plan->problem->value, walk->block->b, walk->block->g, tile->first + j);
+        bool odd = NAME(value_is_odd)(walk, tile->first + j);
         for (size_t d = 0; d < plan->Dv; d++)
-            walk->clean_values[j * plan->Dv + d] = finite ? row[d] : 0;
+            walk->clean_values[j * plan->Dv + d] = odd ? 0 : row[d];
     }
-    *ret_stride = plan->Dv;
     return walk->clean_values;
 }
 
-static const REAL *NAME(values_packed)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
+/* The tile's values as the product's right side. */
+static void NAME(values_set)(struct NAME(walk) *walk, const struct NAME(tile) *tile, struct KERNEL(kernel_product) *product)
 {
     const struct attention_plan *plan = walk->plan;
-    size_t head = walk->block->b * plan->Hkv + walk->block->g;
-    const unsigned char *odd = plan->odd_values + head * plan->Tk;
-    bool some_odd = atomic_load_explicit(&plan->has_odd_values, memory_order_relaxed);
-    for (size_t j = tile->first; some_odd && j < tile->first + tile->count; j++)
-        if (odd[j] != 0)
-            NAME(mark_odd_value)(walk, tile, j);
-    return (const REAL *)plan->value_panels + (head * plan->value_panel_count * plan->Tk + tile->first) * plan->value_panel;
+    const struct tensor *value = &plan->problem->value;
+    bool odd = NAME(values_odd)(walk, tile);
+    product->panel_columns = plan->value_panel;
+    if (!plan->values_lie) {
+        size_t first = NAME(wave_head)(walk) * plan->value_panel_count * plan->Tk + tile->first;
+        product->panels = (const REAL *)plan->value_panels + first * plan->value_panel;
+        product->panel_stride = plan->Tk * plan->value_panel;
+        product->panel_row_stride = plan->value_panel;
+        return;
+    }
+    product->panels = odd ? NAME(values_cleaned)(walk, tile) : tensor_row(value, walk->block->b, walk->block->g, tile->first);
+    product->panel_stride = plan->value_panel;
+    product->panel_row_stride = odd ? plan->Dv : (size_t)value->stride[2];
 }
 
 /* sums += weights * values */
@@ -206,37 +242,42 @@ static void NAME(stage_values)(struct NAME(walk) *walk, const struct NAME(tile) 
         .rows = tile->rows,
         .columns = plan->Dv,
         .depth = tile->count,
-        .a = walk->scores,
-        .panel_columns = plan->value_panel,
-        .panel_stride = plan->Tk * plan->value_panel,
-        .panel_row_stride = plan->value_panel,
+        .a = NAME(score_row)(walk, tile, tile->row),
         .alpha = 1,
         .add = walk->summed[tile->row],
         .c = walk->sums + tile->row * walk->sums_stride,
         .c_stride = walk->sums_stride,
     };
-    if (plan->direct) {
-        product.panels = NAME(values_direct)(walk, tile, &product.panel_row_stride);
-        product.panel_stride = plan->value_panel;
-    } else {
-        product.panels = NAME(values_packed)(walk, tile);
-    }
+    NAME(values_set)(walk, tile, &product);
     plan->kernels->KERNEL(product)(&product);
     for (size_t r = tile->row; r < tile->row + tile->rows; r++)
         walk->summed[r] = true;
 }
 
+/* True where every row sees every key of the tile and its scores are as the product leaves them. */
+static bool NAME(tile_is_plain)(const struct NAME(walk) *walk, const struct NAME(tile) *tile)
+{
+    const struct attention_plan *plan = walk->plan;
+    if (!plan->plain_scores || plan->direct || !plan->kernels->product_tells_max || tile->count % plan->key_panel != 0)
+        return false;
+    for (size_t r = tile->row; r < tile->row + tile->rows; r++)
+        if (walk->begin[r] > tile->first || walk->end[r] < tile->first + tile->count)
+            return false;
+    return true;
+}
+
 static void NAME(tile_compute)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
 {
     const struct attention_plan *plan = walk->plan;
+    bool plain = NAME(tile_is_plain)(walk, tile);
     REAL tile_max[QUERY_TILE];
-    NAME(stages_before_bans)(walk, tile);
-    for (size_t r = tile->row; r < tile->row + tile->rows; r++)
-        tile_max[r] = NAME(stages_of_row)(walk, tile, r, NAME(score_row)(walk, tile, r));
+    NAME(stages_before_bans)(walk, tile, plain ? tile_max : NULL);
+    for (size_t i = 0; i < tile->rows && !plain; i++)
+        tile_max[i] = NAME(stages_of_row)(walk, tile, tile->row + i, NAME(score_row)(walk, tile, tile->row + i));
     if (plan->results->masked_scores.data != NULL)
         NAME(emit)(walk, tile, &plan->results->masked_scores);
-    for (size_t r = tile->row; r < tile->row + tile->rows; r++)
-        NAME(stage_softmax)(walk, tile, r, NAME(score_row)(walk, tile, r), tile_max[r]);
+    for (size_t i = 0; i < tile->rows; i++)
+        NAME(stage_softmax)(walk, tile, tile->row + i, tile_max[i], plain);
     if (walk->sums != NULL)
         NAME(stage_values)(walk, tile);
 }

@@ -9,7 +9,7 @@ struct NAME(walk) {
     REAL *scores;
     REAL *sums; /* NULL: output not wanted */
     size_t sums_stride;
-    REAL *weights; /* all Tk columns; NULL: not wanted */
+    void *weight_rows; /* NULL: the result's */
     REAL *tile_max;
     REAL *clean_values;                        /* [KEY_TILE, Dv], where values are read as they lie */
     size_t begin[QUERY_TILE], end[QUERY_TILE]; /* the keys each row may see by position */
@@ -21,26 +21,32 @@ struct NAME(walk) {
     bool summed[QUERY_TILE];                   /* sums holds something */
 };
 
-/* The keys [first, first + count) for the rows [row, row + rows) of a block. Its scores lie in walk->scores, row by row. */
+/* The keys [first, first + count) for the rows [row, row + rows) of a block. */
 struct NAME(tile) {
     size_t first, count;
     size_t row, rows;
 };
 
+/* Where row r of the tile has its scores: see struct attention_scratch. */
 static REAL *NAME(score_row)(const struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t r)
 {
-    return walk->scores + (r - tile->row) * KERNEL_ROW_STRIDE;
+    size_t kept = walk->plan->score_rows;
+    if (kept == 0)
+        return walk->scores + (r - tile->row) * KERNEL_ROW_STRIDE;
+    return walk->scores + (tile->first / KEY_TILE * kept + r) * KERNEL_ROW_STRIDE + tile->first % KEY_TILE;
 }
 
 /* The head and the query of row r. */
 static size_t NAME(row_head)(const struct NAME(walk) *walk, size_t r)
 {
-    return walk->block->head + r / walk->block->queries;
+    const struct attention_block *block = walk->block;
+    return r < block->queries ? block->head : block->head + r / block->queries;
 }
 
 static size_t NAME(row_query)(const struct NAME(walk) *walk, size_t r)
 {
-    return walk->block->first_query + r % walk->block->queries;
+    const struct attention_block *block = walk->block;
+    return block->first_query + (r < block->queries ? r : r % block->queries);
 }
 
 /* The row of a (B,H,Tq,..) result that row r of the block writes. */
@@ -49,12 +55,13 @@ static ELEMENT *NAME(result_row)(const struct NAME(walk) *walk, const struct ten
     return tensor_row(t, walk->block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r));
 }
 
-/* Row r of the block's weights: all Tk columns. */
-static REAL *NAME(weights_row)(const struct NAME(walk) *walk, size_t r)
+/* Row r of the block's weights: all Tk columns, of plan->weights_dtype. */
+static void *NAME(weights_row)(const struct NAME(walk) *walk, size_t r)
 {
-    if (walk->plan->weights_in_place)
-        return (REAL *)NAME(result_row)(walk, &walk->plan->results->weights, r);
-    return walk->weights + r * walk->plan->Tk;
+    const struct attention_plan *plan = walk->plan;
+    if (plan->weights_in_place)
+        return NAME(result_row)(walk, &plan->results->weights, r);
+    return (char *)walk->weight_rows + r * plan->Tk * dtype_bytes(plan->weights_dtype);
 }
 
 /* Copies a tile's scores, as they are now, to a (B,H,Tq,Tk) result. */

@@ -16,7 +16,11 @@
     (KERNEL_DEPTH_MAX + 16) /* of left operands: a constant, and no power of two, to spare the cache's sets */
 
 /* A product. The right operand lies in panels of `panel_columns` columns: panel p holds columns p*panel_columns and on, as
- * `depth` rows of panel_columns contiguous numbers, missing columns as 0; rows of a wider matrix can be panels as they lie. Whole panels of c are written. */
+ * `depth` rows of panel_columns contiguous numbers, missing columns as 0; rows of a wider matrix can be panels as they lie. Whole
+ * panels of c are written.
+ *
+ * ret_max, where the table's product_tells_max: the largest element of each row of c, the last panel's missing columns included;
+ * anything where one is NaN. rows <= rows_f32 then. */
 struct kernel_product_f32 {
     size_t rows, columns, depth; /* depth <= KERNEL_DEPTH_MAX */
     const float *a;              /* [rows], KERNEL_ROW_STRIDE apart */
@@ -27,6 +31,7 @@ struct kernel_product_f32 {
     bool add;
     float *c; /* [rows], c_stride apart */
     size_t c_stride;
+    float *ret_max; /* NULL, or [rows]: see below */
 };
 
 struct kernel_product_f64 {
@@ -39,6 +44,7 @@ struct kernel_product_f64 {
     bool add;
     double *c;
     size_t c_stride;
+    double *ret_max;
 };
 
 /* c[r][j] = alpha * a[r].b[j] for keys as they lie: rows of `depth` contiguous numbers. depth is a multiple of the columns of a
@@ -71,6 +77,8 @@ struct kernels {
     void (*product_f32)(const struct kernel_product_f32 *product);
     void (*product_f64)(const struct kernel_product_f64 *product);
 
+    bool product_tells_max;
+
     /* NULL: none; keys are to be packed. */
     void (*dots_f32)(const struct kernel_dots_f32 *dots);
     void (*dots_f64)(const struct kernel_dots_f64 *dots);
@@ -84,6 +92,11 @@ struct kernels {
      * are at most max, or -infinity. */
     float (*exp_row_f32)(float *row, size_t count, float max);
     double (*exp_row_f64)(double *row, size_t count, double max);
+
+    /* The same for a row in which no key is banned, whose count is a multiple of 16, and whatever its elements are: the sum is NaN
+     * where one is not finite. */
+    float (*exp_finite_row_f32)(float *row, size_t count, float max);
+    double (*exp_finite_row_f64)(double *row, size_t count, double max);
 
     /* The row's largest element (-infinity for an empty row) in *ret_max; true where all elements are finite. */
     bool (*max_row_f32)(const float *row, size_t count, float *ret_max);
@@ -104,9 +117,9 @@ struct kernels {
     bool (*add_row_f32)(float *row, size_t count, const float *add);
     bool (*add_row_f64)(double *row, size_t count, const double *add);
 
-    /* row[j] *= factor */
-    void (*scale_row_f32)(float *row, size_t count, float factor);
-    void (*scale_row_f64)(double *row, size_t count, double factor);
+    /* to[j] = from[j] * factor; `to` may be `from`. */
+    void (*scale_row_f32)(float *to, const float *from, size_t count, float factor);
+    void (*scale_row_f64)(double *to, const double *from, size_t count, double factor);
 
     /* True where all elements are finite. */
     bool (*finite_row_f32)(const float *row, size_t count);

@@ -1,5 +1,5 @@
-/* bias.inc.h: loops over one row that the compiler turns into vectors by itself. Included once a precision, with REAL and NAME(x)
- * defined. */
+/* bias.inc.h: loops over one row that the compiler turns into vectors by itself. Included once a precision, with REAL, LANES (a
+ * vector of them) and NAME(x) defined. */
 
 static void NAME(alibi_row)(REAL *row, size_t count, double distance, double slope)
 {
@@ -31,8 +31,15 @@ static bool NAME(add_row)(REAL *row, size_t count, const REAL *add)
     return odd == 0;
 }
 
-static void NAME(scale_row)(REAL *row, size_t count, REAL factor)
+static void NAME(scale_row)(REAL *to, const REAL *from, size_t count, REAL factor)
 {
-    for (size_t j = 0; j < count; j++)
-        row[j] *= factor;
+    size_t j = 0;
+    for (; j + sizeof(LANES) / sizeof(REAL) <= count; j += sizeof(LANES) / sizeof(REAL)) {
+        LANES lanes;
+        memcpy(&lanes, from + j, sizeof lanes);
+        lanes *= factor;
+        memcpy(to + j, &lanes, sizeof lanes);
+    }
+    for (; j < count; j++)
+        to[j] = from[j] * factor;
 }

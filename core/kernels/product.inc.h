@@ -19,10 +19,17 @@ static inline void NAME(panel_store)(REAL *to, NAME(panel_lanes) lanes)
     memcpy(to, &lanes, sizeof lanes);
 }
 
-/* `rows` rows of one panel. `rows` is a constant at each call, so that the sums stay in registers. */
+static inline NAME(panel_lanes) NAME(panel_max)(NAME(panel_lanes) a, NAME(panel_lanes) b)
+{
+    NAME(panel_mask) above = (NAME(panel_mask))(a > b);
+    return (NAME(panel_lanes))((above & (NAME(panel_mask))a) | (~above & (NAME(panel_mask))b));
+}
+
+/* `rows` rows of one panel, and their maxima, lane by lane, brought into `maxima` (NULL: not wanted). `rows` is a constant at each
+ * call, so that the sums stay in registers. */
 static inline __attribute__((always_inline)) void NAME(rows_panel)(size_t rows, size_t depth, const REAL *a, const REAL *panel,
                                                                    size_t panel_row_stride, REAL alpha, bool add, REAL *c,
-                                                                   size_t c_stride)
+                                                                   size_t c_stride, NAME(panel_lanes) *maxima)
 {
     NAME(panel_lanes) sums[ROWS][2];
 #pragma GCC unroll 16
@@ -41,36 +48,62 @@ static inline __attribute__((always_inline)) void NAME(rows_panel)(size_t rows, 
 #pragma GCC unroll 16
     for (size_t r = 0; r < rows; r++) {
         REAL *to = c + r * c_stride;
-        NAME(panel_lanes) left = alpha * sums[r][0], right = alpha * sums[r][1];
-        NAME(panel_store)(to, add ? NAME(panel_load)(to) + left : left);
-        NAME(panel_store)(to + LANES, add ? NAME(panel_load)(to + LANES) + right : right);
+        sums[r][0] *= alpha;
+        sums[r][1] *= alpha;
+        if (add) {
+            sums[r][0] += NAME(panel_load)(to);
+            sums[r][1] += NAME(panel_load)(to + LANES);
+        }
+        NAME(panel_store)(to, sums[r][0]);
+        NAME(panel_store)(to + LANES, sums[r][1]);
     }
+    if (maxima == NULL)
+        return;
+#pragma GCC unroll 16
+    for (size_t r = 0; r < rows; r++)
+        maxima[r] = NAME(panel_max)(NAME(panel_max)(sums[r][0], sums[r][1]), maxima[r]);
+}
+
+static inline REAL NAME(lanes_max)(const NAME(panel_lanes) *lanes)
+{
+    REAL part[LANES];
+    memcpy(part, lanes, sizeof part);
+    for (size_t width = LANES / 2; width > 0; width /= 2)
+        for (size_t i = 0; i < width; i++)
+            part[i] = part[i] > part[i + width] ? part[i] : part[i + width];
+    return part[0];
 }
 
 /* Rows in the largest steps that registers allow. */
 static void NAME(product)(const struct NAME(kernel_product) *p)
 {
+    NAME(panel_lanes) maxima[2 * ROWS];
+    for (size_t r = 0; r < p->rows && p->ret_max != NULL; r++)
+        maxima[r] = (NAME(panel_lanes)){0} - (REAL)INFINITY;
     for (size_t column = 0; column < p->columns; column += PANEL) {
         const REAL *panel = p->panels + column / PANEL * p->panel_stride;
         size_t r = 0;
         while (r < p->rows) {
             const REAL *a = p->a + r * KERNEL_ROW_STRIDE;
             REAL *c = p->c + r * p->c_stride + column;
+            NAME(panel_lanes) *row_maxima = p->ret_max == NULL ? NULL : maxima + r;
             size_t left = p->rows - r, step;
 #define STEP(n)                                                                                                                \
     if (left >= (n)) {                                                                                                         \
-        NAME(rows_panel)((n), p->depth, a, panel, p->panel_row_stride, p->alpha, p->add, c, p->c_stride);                      \
+        NAME(rows_panel)((n), p->depth, a, panel, p->panel_row_stride, p->alpha, p->add, c, p->c_stride, row_maxima);          \
         step = (n);                                                                                                            \
     } else
             STEP(ROWS) STEP(ROWS / 2) STEP(2)
             {
-                NAME(rows_panel)(1, p->depth, a, panel, p->panel_row_stride, p->alpha, p->add, c, p->c_stride);
+                NAME(rows_panel)(1, p->depth, a, panel, p->panel_row_stride, p->alpha, p->add, c, p->c_stride, row_maxima);
                 step = 1;
             }
 #undef STEP
             r += step;
         }
     }
+    for (size_t r = 0; r < p->rows && p->ret_max != NULL; r++)
+        p->ret_max[r] = NAME(lanes_max)(&maxima[r]);
 }
 
 /* Which elements of two vectors, one behind the other, make the lower and the upper half of both interleaved. */

@@ -43,25 +43,29 @@ static inline lanes_f32 select_f32(lanes_i32 mask, lanes_f32 yes, lanes_f32 no)
     return (lanes_f32)select_i32(mask, (lanes_i32)yes, (lanes_i32)no);
 }
 
-/* p * 2^n for the n that rounding left in the low bits of `shifted`, rounded once where the result is subnormal: by an instruction
- * of its own where there is one, else by two factors. */
-static inline lanes_f32 times_power_of_two(lanes_f32 p, lanes_f32 shifted)
+/* p * 2^n for the n that rounding left in the low bits of `shifted`, rounded once where the result is subnormal, and 0 where x is
+ * no more than EXP_ZERO: by an instruction of its own where there is one, else by two factors. */
+static inline lanes_f32 times_power_of_two(lanes_f32 p, lanes_f32 shifted, lanes_f32 x)
 {
 #ifdef __AVX512F__
-    return (lanes_f32)_mm512_scalef_ps((__m512)p, (__m512)(shifted - ROUND_MAGIC));
+    __mmask16 live = _mm512_cmp_ps_mask((__m512)x, _mm512_set1_ps(EXP_ZERO), _CMP_GT_OQ);
+    return (lanes_f32)_mm512_maskz_scalef_ps(live, (__m512)p, (__m512)(shifted - ROUND_MAGIC));
 #else
     lanes_i32 n = (lanes_i32)shifted - (lanes_i32)((lanes_f32){0} + ROUND_MAGIC);
     lanes_i32 half = n >> 1;
-    return p * (lanes_f32)((half + 127) << 23) * (lanes_f32)((n - half + 127) << 23);
+    lanes_f32 power = p * (lanes_f32)((half + 127) << 23) * (lanes_f32)((n - half + 127) << 23);
+    return (lanes_f32)((lanes_i32)power & (x > EXP_ZERO));
 #endif
 }
 
 /* e^x for x <= 0: x = n ln 2 + r with |r| <= ln(2)/2, e^r by a polynomial interpolated at Chebyshev's nodes (relative error
  * 1e-8). */
-static inline lanes_f32 exp_lanes(lanes_f32 x)
+static inline lanes_f32 exp_lanes(lanes_f32 given)
 {
-    lanes_i32 live = x > EXP_ZERO;
-    x = (lanes_f32)((lanes_i32)x & live); /* banned keys take the way of 0: products that vanish are slow on some processors */
+    lanes_f32 x = given;
+#ifndef __AVX512F__
+    x = (lanes_f32)((lanes_i32)x & (x > EXP_ZERO)); /* banned keys take the way of 0: products that vanish are slow */
+#endif
     lanes_f32 shifted = x * LOG2_E + ROUND_MAGIC;
     lanes_f32 n_real = shifted - ROUND_MAGIC;
     lanes_f32 r = x - n_real * LN2_HIGH;
@@ -70,9 +74,9 @@ static inline lanes_f32 exp_lanes(lanes_f32 x)
     p = p * r + 0.041666554662050534F;
     p = p * r + 0.1666657702559799F;
     p = p * r + 0.5F;
-    p = p * (r * r) + r;
-    p = p + 1.0F;
-    return (lanes_f32)((lanes_i32)times_power_of_two(p, shifted) & live);
+    p = p * r + 1.0F;
+    p = p * r + 1.0F;
+    return times_power_of_two(p, shifted, given);
 }
 
 static inline float sum_lanes(const lanes_f32 *lanes)
@@ -85,16 +89,19 @@ static inline float sum_lanes(const lanes_f32 *lanes)
     return part[0];
 }
 
-static float exp_row_f32(float *row, size_t count, float max)
+/* Where `finite` is asked for, a product with 0 turns the sum to NaN if the element is not finite, and leaves it else. */
+static inline __attribute__((always_inline)) float exp_row_body(float *row, size_t count, float max, bool finite)
 {
     lanes_f32 sum = {0};
     size_t j = 0;
     for (; j + ROW_LANES <= count; j += ROW_LANES) {
-        lanes_f32 p = exp_lanes(load_f32(row + j) - max);
+        lanes_f32 x = load_f32(row + j) - max, p = exp_lanes(x);
         sum += p;
+        if (finite)
+            sum += x * 0.0F;
         store_f32(row + j, &p);
     }
-    if (j < count) {
+    if (!finite && j < count) {
         float rest[ROW_LANES];
         for (size_t i = 0; i < ROW_LANES; i++)
             rest[i] = j + i < count ? row[j + i] : -INFINITY;
@@ -104,6 +111,16 @@ static float exp_row_f32(float *row, size_t count, float max)
         memcpy(row + j, rest, (count - j) * sizeof *row);
     }
     return sum_lanes(&sum);
+}
+
+static float exp_row_f32(float *row, size_t count, float max)
+{
+    return exp_row_body(row, count, max, false);
+}
+
+static float exp_finite_row_f32(float *row, size_t count, float max)
+{
+    return exp_row_body(row, count, max, true);
 }
 
 #define WIDE_LANES 8
@@ -152,7 +169,7 @@ static inline lanes_f64 exp_lanes_f64(lanes_f64 x)
     return (lanes_f64)(live & (lanes_i64)(p * (lanes_f64)((half + 1023) << 52) * (lanes_f64)((rest + 1023) << 52)));
 }
 
-static double exp_row_f64(double *row, size_t count, double max)
+static inline __attribute__((always_inline)) double exp_row_body_f64(double *row, size_t count, double max, bool finite)
 {
     lanes_f64 sum = {0};
     double total = 0;
@@ -161,13 +178,25 @@ static double exp_row_f64(double *row, size_t count, double max)
         size_t columns = count - j < WIDE_LANES ? count - j : WIDE_LANES;
         for (size_t i = 0; i < WIDE_LANES && columns < WIDE_LANES; i++)
             part[i] = i < columns ? row[j + i] : -INFINITY;
-        lanes_f64 p = exp_lanes_f64(load_f64(columns < WIDE_LANES ? part : row + j) - max);
+        lanes_f64 x = load_f64(columns < WIDE_LANES ? part : row + j) - max, p = exp_lanes_f64(x);
         sum += p;
+        if (finite)
+            sum += x * 0.0;
         memcpy(row + j, &p, columns * sizeof *row);
     }
     for (size_t i = 0; i < WIDE_LANES; i++)
         total += sum[i];
     return total;
+}
+
+static double exp_row_f64(double *row, size_t count, double max)
+{
+    return exp_row_body_f64(row, count, max, false);
+}
+
+static double exp_finite_row_f64(double *row, size_t count, double max)
+{
+    return exp_row_body_f64(row, count, max, true);
 }
 
 static bool max_row_f32(const float *row, size_t count, float *ret_max)
@@ -178,7 +207,7 @@ static bool max_row_f32(const float *row, size_t count, float *ret_max)
     for (; j + ROW_LANES <= count; j += ROW_LANES) {
         lanes_f32 x = load_f32(row + j);
         max = select_f32(x > max, x, max);
-        odd += x - x;
+        odd += x * 0.0F;
     }
     float top = -INFINITY;
     float rest_odd = sum_lanes(&odd);
@@ -250,15 +279,19 @@ static void softcap_row_f64(double *row, size_t count, double cap)
 }
 
 #define REAL float
+#define LANES lanes_f32
 #define NAME(x) x##_f32
 #include "core/kernels/bias.inc.h"
 #undef REAL
+#undef LANES
 #undef NAME
 
 #define REAL double
+#define LANES lanes_f64
 #define NAME(x) x##_f64
 #include "core/kernels/bias.inc.h"
 #undef REAL
+#undef LANES
 #undef NAME
 
 static bool finite_row_f32(const float *row, size_t count)
@@ -266,8 +299,7 @@ static bool finite_row_f32(const float *row, size_t count)
     lanes_f32 odd = {0};
     size_t j = 0;
     for (; j + ROW_LANES <= count; j += ROW_LANES) {
-        lanes_f32 x = load_f32(row + j);
-        odd += x - x;
+        odd += load_f32(row + j) * 0.0F;
     }
     float rest = sum_lanes(&odd);
     for (; j < count; j++)
@@ -344,12 +376,15 @@ const struct kernels TARGET_TABLE(KERNEL_TARGET) = {
     .rows_f64 = 2 * ROWS,
     .product_f32 = PRODUCT(f32),
     .product_f64 = PRODUCT(f64),
+    .product_tells_max = ROWS != 0,
     .dots_f32 = DOTS(f32),
     .dots_f64 = DOTS(f64),
     .pack_f32 = PACK(f32),
     .pack_f64 = PACK(f64),
     .exp_row_f32 = exp_row_f32,
     .exp_row_f64 = exp_row_f64,
+    .exp_finite_row_f32 = exp_finite_row_f32,
+    .exp_finite_row_f64 = exp_finite_row_f64,
     .max_row_f32 = max_row_f32,
     .max_row_f64 = max_row_f64,
     .softcap_row_f32 = softcap_row_f32,

@@ -214,11 +214,22 @@ static void cost_grows_with_keys_only(void **state)
         size_t cost = cost_of(&small, CASE_CAUSAL, 1U << name, 2);
         size_t bytes_per_key = 4 * (small.D + small.Dv) + 1; /* the packed copy of keys and values, and a mark */
         if (name == RESULT_WEIGHTS)
-            bytes_per_key += 2 * 2; /* two workers */
+            bytes_per_key += 2 * 121 * 4 * 33 / 32; /* a block's rows of scores, 528 for 512 keys, of two workers */
         assert_true(cost <= 4 * MEBIBYTE + bytes_per_key * small.Tk);
         assert_true(cost_of(&large, CASE_CAUSAL, 1U << name, 2) <= cost + bytes_per_key * large.Tk);
         assert_true(cost_of(&huge, CASE_CAUSAL, 1U << name, 2) <= cost + bytes_per_key * huge.Tk);
     }
+}
+
+/* Panels are of a wave of heads, however many there are. */
+static void cost_does_not_grow_with_heads(void **state)
+{
+    (void)state;
+    struct attention_dims few = {DTYPE_F32, 1, 2, 2, 4096, 4096, 64, 64}, many = few;
+    many.B = 8;
+    many.H = many.Hkv = 16;
+    assert_true(cost_of(&few, CASE_CAUSAL, 1U << RESULT_OUTPUT, 2) == cost_of(&many, CASE_CAUSAL, 1U << RESULT_OUTPUT, 2));
+    assert_true(cost_of(&few, CASE_CAUSAL, 1U << RESULT_OUTPUT, 1) < cost_of(&many, CASE_CAUSAL, 1U << RESULT_OUTPUT, 2));
 }
 
 static void cost_of_mean_weights_grows_with_keys_only(void **state)
@@ -267,6 +278,7 @@ int main(void)
         cmocka_unit_test(every_stop_is_a_deadline),
         cmocka_unit_test(large_problems_ask_often),
         cmocka_unit_test(cost_grows_with_keys_only),
+        cmocka_unit_test(cost_does_not_grow_with_heads),
         cmocka_unit_test(cost_of_mean_weights_grows_with_keys_only),
         cmocka_unit_test(cost_saturates),
         cmocka_unit_test(cost_is_per_worker_at_most),

@@ -96,6 +96,32 @@ static void exp_takes_rows_of_any_length(void **state)
     }
 }
 
+/* The row that is known to have no banned key: the same numbers, and a sum that tells what is not finite, however small. */
+static void exp_tells_what_is_not_finite(void **state)
+{
+    (void)state;
+    static const float odd[] = {INFINITY, -INFINITY, NAN};
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        const struct kernels *kernels = kernels_at(table);
+        for (size_t at = 0; at < 32; at++) {
+            float row[32], same[32];
+            double wide[32], same_wide[32];
+            for (size_t i = 0; i < 32; i++) {
+                row[i] = same[i] = -(float)(i * i) / 4;
+                wide[i] = same_wide[i] = (double)row[i];
+            }
+            assert_true(kernels->exp_finite_row_f32(row, 32, 0.25F) == kernels->exp_row_f32(same, 32, 0.25F));
+            assert_true(kernels->exp_finite_row_f64(wide, 32, 0.25) == kernels->exp_row_f64(same_wide, 32, 0.25));
+            assert_memory_equal(row, same, sizeof row);
+            assert_memory_equal(wide, same_wide, sizeof wide);
+            row[at] = odd[at % 3];
+            wide[at] = (double)odd[at % 3];
+            assert_true(isnan(kernels->exp_finite_row_f32(row, 32, 0.25F)));
+            assert_true(isnan(kernels->exp_finite_row_f64(wide, 32, 0.25)));
+        }
+    }
+}
+
 static void softcap_follows_tanh(void **state)
 {
     (void)state;
@@ -162,10 +188,28 @@ static void product_of(const struct kernels *kernels, size_t rows, size_t column
             panels[j / panel * depth * panel + k * panel + j % panel] = (float)draw_normal(&draw);
     for (size_t i = 0; i < rows * C_STRIDE; i++)
         c[i] = 1;
-    const struct kernel_product_f32 product = {rows,          columns, depth, a,   panels, panel,
-                                               depth * panel, panel,   0.5F,  add, c,      C_STRIDE};
+    bool tells_max = kernels->product_tells_max && rows <= kernels->rows_f32;
+    float max[ROWS] = {0};
+    const struct kernel_product_f32 product = {
+        .rows = rows,
+        .columns = columns,
+        .depth = depth,
+        .a = a,
+        .panels = panels,
+        .panel_columns = panel,
+        .panel_stride = depth * panel,
+        .panel_row_stride = panel,
+        .alpha = 0.5F,
+        .add = add,
+        .c = c,
+        .c_stride = C_STRIDE,
+        .ret_max = tells_max ? max : NULL,
+    };
     kernels->product_f32(&product);
     for (size_t r = 0; r < rows; r++) {
+        float exact_max;
+        (void)kernels->max_row_f32(c + r * C_STRIDE, count * panel, &exact_max);
+        assert_true(!tells_max || max[r] == exact_max);
         for (size_t j = 0; j < columns; j++) {
             double exact = 0;
             for (size_t k = 0; k < depth; k++)
@@ -205,13 +249,26 @@ static void products_of_ours_are_chains(void **state)
             a[i] = (float)draw_normal(&draw);
         for (size_t i = 0; i < sizeof panels / sizeof panels[0]; i++)
             panels[i] = (float)draw_normal(&draw);
-        const struct kernel_product_f32 whole = {24,         2 * panel, 64,   a,     panels, panel,
-                                                 64 * panel, panel,     0.3F, false, all,    C_STRIDE};
-        kernels->product_f32(&whole);
+        struct kernel_product_f32 product = {
+            .rows = 24,
+            .columns = 2 * panel,
+            .depth = 64,
+            .a = a,
+            .panels = panels,
+            .panel_columns = panel,
+            .panel_stride = 64 * panel,
+            .panel_row_stride = panel,
+            .alpha = 0.3F,
+            .c = all,
+            .c_stride = C_STRIDE,
+        };
+        kernels->product_f32(&product);
+        product.rows = 1;
+        product.columns = panel;
+        product.c = one;
         for (size_t r = 0; r < 24; r++) {
-            const struct kernel_product_f32 single = {
-                1, panel, 64, a + r * KERNEL_ROW_STRIDE, panels, panel, 64 * panel, panel, 0.3F, false, one, C_STRIDE};
-            kernels->product_f32(&single);
+            product.a = a + r * KERNEL_ROW_STRIDE;
+            kernels->product_f32(&product);
             assert_memory_equal(one, all + r * C_STRIDE, panel * sizeof *one);
         }
     }
@@ -232,9 +289,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exp_is_within_two_ulps),       cmocka_unit_test(exp_of_doubles_is_within_two_ulps),
-        cmocka_unit_test(exp_takes_rows_of_any_length), cmocka_unit_test(softcap_follows_tanh),
-        cmocka_unit_test(max_knows_what_is_finite),     cmocka_unit_test(products_agree_with_loops),
-        cmocka_unit_test(products_of_ours_are_chains),  cmocka_unit_test(tables_are_chosen_by_name),
+        cmocka_unit_test(exp_takes_rows_of_any_length), cmocka_unit_test(exp_tells_what_is_not_finite),
+        cmocka_unit_test(softcap_follows_tanh),         cmocka_unit_test(max_knows_what_is_finite),
+        cmocka_unit_test(products_agree_with_loops),    cmocka_unit_test(products_of_ours_are_chains),
+        cmocka_unit_test(tables_are_chosen_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
