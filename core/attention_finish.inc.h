@@ -7,7 +7,9 @@ static void NAME(weights_write)(const struct NAME(walk) *walk, const struct NAME
     const struct attention_plan *plan = walk->plan;
     const REAL *from = NAME(score_row)(walk, tile, r);
     if (dtype_bytes(plan->weights_dtype) == sizeof(REAL)) {
-        plan->kernels->KERNEL(scale_row)((REAL *)NAME(weights_row)(walk, r) + tile->first, from, tile->count, factor);
+        REAL *to = (REAL *)NAME(weights_row)(walk, r) + tile->first;
+        (plan->weights_go_away ? plan->kernels->KERNEL(scale_away) : plan->kernels->KERNEL(scale_row))(to, from, tile->count,
+                                                                                                       factor);
         return;
     }
     ELEMENT *to = (ELEMENT *)NAME(weights_row)(walk, r) + tile->first;
@@ -75,7 +77,7 @@ static void NAME(rows_finish)(struct NAME(walk) *walk)
     for (size_t r = 0; r < block->rows; r++) {
         bool slow = walk->odd[r] || walk->odd_output[r];
         if (slow && attention_should_stop(plan))
-            return;
+            break;
         banned += !walk->odd[r] && !walk->seen[r];
         if (walk->odd[r])
             attention_row(plan, block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r),
@@ -83,5 +85,7 @@ static void NAME(rows_finish)(struct NAME(walk) *walk)
         else
             NAME(row_finish)(walk, r);
     }
+    if (plan->weights_go_away)
+        plan->kernels->away_done();
     atomic_fetch_add_explicit(&plan->banned_row_count, banned, memory_order_relaxed);
 }

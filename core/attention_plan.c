@@ -83,6 +83,8 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_pro
     plan->mean_wanted = results->mean_weights.data != NULL;
     plan->weights_wanted = results->weights.data != NULL || plan->mean_wanted;
     plan->weights_in_place = takes_rows(&results->weights) && !(wide && plan->mean_wanted); /* the mean is of unrounded ones */
+    size_t weights_bytes = size_multiply(tensor_count(&results->weights), dtype_bytes(problem->query.dtype));
+    plan->weights_go_away = plan->weights_in_place && !plan->mean_wanted && weights_bytes >= AWAY_BYTES_MIN;
     plan->weights_dtype = plan->weights_in_place ? problem->query.dtype : plan->work;
     plan->stages_wanted = plan->weights_wanted || results->scores.data != NULL || results->capped_scores.data != NULL ||
                           results->masked_scores.data != NULL;

@@ -46,6 +46,7 @@ struct attention_plan {
     bool weights_wanted;      /* weights or their mean */
     bool mean_wanted;         /* heads of one item are then computed one after the other, and summed up in order */
     bool weights_in_place;    /* results->weights takes a block's rows as they come */
+    bool weights_go_away;     /* in place, and more than the caches hold */
     enum dtype weights_dtype; /* of those rows: the result's where in place, else `work` */
     size_t score_rows;        /* rows of a block, of which all tiles' scores are kept; 0: one tile's are enough */
 
@@ -94,6 +95,7 @@ void attention_deliver(const struct attention_plan *plan, const struct attention
 #define WAVE_BYTES ((size_t)768 << 10) /* keys and values of a wave's heads for each worker: they stay in the second cache */
 
 #define CACHE_LINE_BYTES 64
+#define AWAY_BYTES_MIN ((size_t)8 << 20) /* weights of this size are written past the caches */
 
 #define DIRECT_ROWS_MAX 12               /* rows that share one reading of the keys */
 #define DIRECT_SPLIT_KEYS (4 * KEY_TILE) /* keys of a split */

@@ -117,9 +117,13 @@ struct kernels {
     bool (*add_row_f32)(float *row, size_t count, const float *add);
     bool (*add_row_f64)(double *row, size_t count, const double *add);
 
-    /* to[j] = from[j] * factor; `to` may be `from`. */
+    /* to[j] = from[j] * factor; `to` may be `from`. away: past the caches, for what is not soon read again; away_done
+     * puts all such stores of the thread before those that follow. */
     void (*scale_row_f32)(float *to, const float *from, size_t count, float factor);
     void (*scale_row_f64)(double *to, const double *from, size_t count, double factor);
+    void (*scale_away_f32)(float *to, const float *from, size_t count, float factor);
+    void (*scale_away_f64)(double *to, const double *from, size_t count, double factor);
+    void (*away_done)(void);
 
     /* True where all elements are finite. */
     bool (*finite_row_f32)(const float *row, size_t count);

@@ -43,3 +43,19 @@ static void NAME(scale_row)(REAL *to, const REAL *from, size_t count, REAL facto
     for (; j < count; j++)
         to[j] = from[j] * factor;
 }
+
+static void NAME(scale_away)(REAL *to, const REAL *from, size_t count, REAL factor)
+{
+    size_t misaligned = (uintptr_t)to % sizeof(LANES) / sizeof(REAL);
+    size_t first = misaligned == 0 ? 0 : sizeof(LANES) / sizeof(REAL) - misaligned, j;
+    for (j = 0; j < first && j < count; j++)
+        to[j] = from[j] * factor;
+    for (; j + sizeof(LANES) / sizeof(REAL) <= count; j += sizeof(LANES) / sizeof(REAL)) {
+        LANES lanes;
+        memcpy(&lanes, from + j, sizeof lanes);
+        lanes *= factor;
+        store_away(to + j, &lanes);
+    }
+    for (; j < count; j++)
+        to[j] = from[j] * factor;
+}

@@ -3,7 +3,7 @@
  * no step relies on a product being rounded on its own. */
 #include "core/kernels.h"
 
-#ifdef __AVX512F__
+#ifdef KERNEL_X86_64
 #include <immintrin.h>
 #endif
 #include <math.h>
@@ -31,6 +31,26 @@ static inline lanes_f32 load_f32(const float *from)
 static inline void store_f32(float *to, const lanes_f32 *lanes)
 {
     memcpy(to, lanes, sizeof *lanes);
+}
+
+/* Stores 64 aligned bytes past the caches, without reading their line first. */
+static inline void store_away(void *to, const void *lanes)
+{
+#if defined __AVX512F__
+    _mm512_stream_si512(to, _mm512_loadu_si512(lanes));
+#elif defined __AVX2__
+    _mm256_stream_si256(to, _mm256_loadu_si256(lanes));
+    _mm256_stream_si256((__m256i *)to + 1, _mm256_loadu_si256((const __m256i *)lanes + 1));
+#else
+    memcpy(to, lanes, sizeof(lanes_f32));
+#endif
+}
+
+static void away_done(void)
+{
+#if defined __AVX512F__ || defined __AVX2__
+    _mm_sfence();
+#endif
 }
 
 static inline lanes_i32 select_i32(lanes_i32 mask, lanes_i32 yes, lanes_i32 no)
@@ -397,6 +417,9 @@ const struct kernels TARGET_TABLE(KERNEL_TARGET) = {
     .add_row_f64 = add_row_f64,
     .scale_row_f32 = scale_row_f32,
     .scale_row_f64 = scale_row_f64,
+    .away_done = away_done,
+    .scale_away_f32 = scale_away_f32,
+    .scale_away_f64 = scale_away_f64,
     .finite_row_f32 = finite_row_f32,
     .finite_row_f64 = finite_row_f64,
 };
