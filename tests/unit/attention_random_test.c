@@ -29,12 +29,18 @@ static struct attention_dims draw_dims(struct draw *draw)
     dims.H = dims.Hkv * draw_size(draw, 1, 3);
     if (draw_chance(draw, 0.3))
         dims.Tk = dims.Tq;
+    if (draw_chance(draw, 0.3)) /* sizes that the kernels take as they are */
+        dims.Tk = (dims.Tk + 31) / 32 * 32;
+    if (draw_chance(draw, 0.3))
+        dims.Dv = (dims.Dv + 31) / 32 * 32;
     if (draw_chance(draw, 0.1))
         dims.Tq = 1; /* decoding */
     if (dims.Tq * dims.Tk > 1000 && draw_chance(draw, 0.7)) {
         dims.B = size_min(dims.B, 2);
         dims.H = dims.Hkv;
         attention_dims_outgrow_double(&dims);
+        if (draw_chance(draw, 0.3))
+            dims.Dv = (dims.Dv + 31) / 32 * 32;
     }
     return dims;
 }

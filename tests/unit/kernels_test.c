@@ -146,6 +146,31 @@ static void softcap_follows_tanh(void **state)
     }
 }
 
+/* At every place in a line, on rows of any length, onto itself and past the caches. */
+static void scale_writes_its_row_alone(void **state)
+{
+    (void)state;
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        const struct kernels *kernels = kernels_at(table);
+        for (size_t count = 0; count <= 70; count++) {
+            for (size_t at = 0; at < 16; at++) {
+                float from[70], to[100] = {0}, away[100] = {0};
+                double wide_from[70], wide_away[100] = {0};
+                for (size_t i = 0; i < count; i++)
+                    wide_from[i] = (double)(to[at + i] = from[i] = (float)(i + 1));
+                kernels->scale_row_f32(to + at, to + at, count, 0.75F);
+                kernels->scale_away_f32(away + at, from, count, 0.75F);
+                kernels->scale_away_f64(wide_away + at, wide_from, count, 0.75);
+                kernels->away_done();
+                for (size_t i = 0; i < 100; i++) {
+                    float expected = i >= at && i < at + count ? (float)(i - at + 1) * 0.75F : 0;
+                    assert_true(to[i] == expected && away[i] == expected && wide_away[i] == (double)expected);
+                }
+            }
+        }
+    }
+}
+
 static void max_knows_what_is_finite(void **state)
 {
     (void)state;
@@ -290,9 +315,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exp_is_within_two_ulps),       cmocka_unit_test(exp_of_doubles_is_within_two_ulps),
         cmocka_unit_test(exp_takes_rows_of_any_length), cmocka_unit_test(exp_tells_what_is_not_finite),
-        cmocka_unit_test(softcap_follows_tanh),         cmocka_unit_test(max_knows_what_is_finite),
-        cmocka_unit_test(products_agree_with_loops),    cmocka_unit_test(products_of_ours_are_chains),
-        cmocka_unit_test(tables_are_chosen_by_name),
+        cmocka_unit_test(softcap_follows_tanh),         cmocka_unit_test(scale_writes_its_row_alone),
+        cmocka_unit_test(max_knows_what_is_finite),     cmocka_unit_test(products_agree_with_loops),
+        cmocka_unit_test(products_of_ours_are_chains),  cmocka_unit_test(tables_are_chosen_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
