@@ -2,8 +2,10 @@
  *
  *   attention_bench B H Hkv Tq Tk D full|causal|weights THREADS SECONDS
  *
- * Prints one line of JSON: medians in ms; the limit of fused multiply-adds in GFLOP/s and of reading memory in GB/s, both on
- * THREADS threads. Compare within one run only: the machine is rarely alone. */
+ * Prints one line of JSON: medians in ms, and the bytes that ours takes beside its inputs and results; the limit of fused
+ * multiply-adds in GFLOP/s and of reading memory in GB/s, both on THREADS threads, medians of runs between those of attention, so
+ * that all meet the same clock and the same neighbours. Compare within one run only: the machine is rarely alone. The plain one
+ * is left out (null) where its scores would take more than PLAIN_BYTES_MAX. */
 #include <cblas.h>
 #include <malloc.h>
 #include <math.h>
@@ -22,7 +24,11 @@
 #define ROUNDS_MAX 4000
 #define LANES 16
 #define CHAINS 20 /* enough to hide the latency of a multiply-add on two ports */
+#define CHAIN_LENGTH 60000
 #define READ_BYTES ((size_t)256 << 20)
+#define READ_SLICES 4 /* read one a run, in turn */
+#define LIMITS_MS 60  /* between two runs of the limits */
+#define PLAIN_BYTES_MAX ((size_t)1 << 30)
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 
@@ -87,7 +93,7 @@ static void team_run(void *context, size_t task_count, executor_task *task, void
 
 /* ---- ours ---- */
 
-static void ours(const struct shape *s, const struct buffers *b, const struct executor *executor)
+static size_t ours(const struct shape *s, const struct buffers *b, const struct executor *executor)
 {
     const size_t q[4] = {s->B, s->H, s->Tq, s->D}, k[4] = {s->B, s->Hkv, s->Tk, s->D}, w[4] = {s->B, s->H, s->Tq, s->Tk};
     int64_t *offsets = allocate(s->B * sizeof *offsets);
@@ -113,8 +119,10 @@ static void ours(const struct shape *s, const struct buffers *b, const struct ex
     arena_init(&arena, SIZE_MAX / 2);
     if (!attention_compute(&problem, &results, &arena, executor, &err))
         abort();
+    size_t bytes = arena.used_bytes;
     arena_done(&arena);
     free(offsets);
+    return bytes;
 }
 
 /* ---- plain: two products of OpenBLAS and a softmax between them, a head at a time ---- */
@@ -163,7 +171,7 @@ static void plain(const struct shape *s, const struct buffers *b, struct team *t
 
 struct limits {
     float *memory;
-    size_t threads;
+    size_t threads, slice;
     volatile float sink;
 };
 
@@ -174,7 +182,7 @@ static void fma_loop(void *context, size_t task, size_t worker)
     (void)worker;
     for (size_t i = 0; i < CHAINS; i++)
         sums[i] = (lanes){0} + (float)(task + i);
-    for (size_t k = 0; k < 400000; k++) {
+    for (size_t k = 0; k < CHAIN_LENGTH; k++) {
 #pragma GCC unroll 20
         for (size_t i = 0; i < CHAINS; i++)
             sums[i] = sums[i] * factor + 1.0F;
@@ -187,8 +195,8 @@ static void fma_loop(void *context, size_t task, size_t worker)
 static void read_loop(void *context, size_t task, size_t worker)
 {
     struct limits *limits = context;
-    size_t count = READ_BYTES / sizeof(float) / limits->threads;
-    const float *from = limits->memory + task * count;
+    size_t slice = READ_BYTES / sizeof(float) / READ_SLICES, count = slice / limits->threads;
+    const float *from = limits->memory + limits->slice % READ_SLICES * slice + task * count;
     lanes sums[4] = {{0}};
     (void)worker;
     for (size_t i = 0; i + 4 * LANES <= count; i += 4 * LANES) {
@@ -201,15 +209,31 @@ static void read_loop(void *context, size_t task, size_t worker)
     limits->sink = (sums[0] + sums[1] + sums[2] + sums[3])[0];
 }
 
-static double best_ms(struct limits *limits, struct team *team, executor_task *loop)
+static double limit_ms(struct limits *limits, struct team *team, executor_task *loop)
 {
-    double best = INFINITY;
-    for (size_t i = 0; i < 7; i++) {
-        double start = now_ms();
-        team_run(team, limits->threads, loop, limits);
-        best = fmin(best, now_ms() - start);
-    }
-    return best;
+    double start = now_ms();
+    team_run(team, limits->threads, loop, limits);
+    limits->slice++;
+    return now_ms() - start;
+}
+
+/* ---- times of one kind ---- */
+
+struct times {
+    double ms[ROUNDS_MAX];
+    size_t count;
+};
+
+static void times_add(struct times *times, double ms)
+{
+    if (times->count < ROUNDS_MAX)
+        times->ms[times->count++] = ms;
+}
+
+static double times_median(struct times *times)
+{
+    qsort(times->ms, times->count, sizeof *times->ms, compare);
+    return times->count == 0 ? (double)NAN : times->ms[times->count / 2];
 }
 
 /* ---- */
@@ -220,13 +244,18 @@ static void fill(struct random *random, float *data, size_t count)
     random_normal(random, &t);
 }
 
+static bool plain_fits(const struct shape *s, size_t threads)
+{
+    return threads * s->Tq * s->Tk * 4 <= PLAIN_BYTES_MAX;
+}
+
 static struct buffers buffers_new(const struct shape *s, size_t threads)
 {
     struct random random;
     size_t q = s->B * s->H * s->Tq * s->D, k = s->B * s->Hkv * s->Tk * s->D;
     struct buffers b = {allocate(q * 4), allocate(k * 4), allocate(k * 4), allocate(q * 4), NULL, NULL};
     b.weights = s->weights ? allocate(s->B * s->H * s->Tq * s->Tk * 4) : NULL;
-    b.scores = s->weights ? NULL : allocate(threads * s->Tq * s->Tk * 4);
+    b.scores = s->weights || !plain_fits(s, threads) ? NULL : allocate(threads * s->Tq * s->Tk * 4);
     random_init(&random, 1);
     fill(&random, b.query, q);
     fill(&random, b.key, k);
@@ -255,7 +284,7 @@ int main(int argument_count, char **arguments)
     double seconds = strtod(arguments[9], NULL);
     const char *kernel = getenv("ATTND_KERNEL");
     blas_init();
-    (void)mallopt(M_MMAP_THRESHOLD, 64 << 20); /* as the daemon: memory is kept from call to call */
+    (void)mallopt(M_MMAP_THRESHOLD, 32 << 20); /* memory is kept from call to call */
     (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
     if (kernel != NULL && !kernels_choose(kernel))
         return 2;
@@ -263,22 +292,33 @@ int main(int argument_count, char **arguments)
     const struct executor executor = {.worker_count = threads, .run = team_run, .context = &team};
     const struct buffers buffers = buffers_new(&shape, threads);
     struct limits limits = {.memory = allocate(READ_BYTES), .threads = threads};
-    static double ours_ms[ROUNDS_MAX], plain_ms[ROUNDS_MAX];
-    size_t rounds = 0;
-    for (double start = now_ms(); rounds < 3 || (rounds < ROUNDS_MAX && now_ms() - start < seconds * 1e3); rounds++) {
-        double a = now_ms();
-        ours(&shape, &buffers, threads > 1 ? &executor : NULL);
-        double b = now_ms();
-        plain(&shape, &buffers, &team);
-        ours_ms[rounds] = b - a;
-        plain_ms[rounds] = now_ms() - b;
+    static struct times ours_times, plain_times, fma_times, read_times;
+    size_t bytes = 0;
+    double begin = now_ms(), end = begin + seconds * 1e3, next_limits = 0;
+    while (ours_times.count < 3 || (ours_times.count < ROUNDS_MAX && now_ms() < end)) {
+        double start = now_ms();
+        bytes = ours(&shape, &buffers, threads > 1 ? &executor : NULL);
+        times_add(&ours_times, now_ms() - start);
+        start = now_ms();
+        if (plain_fits(&shape, threads)) {
+            plain(&shape, &buffers, &team);
+            times_add(&plain_times, now_ms() - start);
+        }
+        if (now_ms() < next_limits)
+            continue;
+        times_add(&fma_times, limit_ms(&limits, &team, fma_loop));
+        times_add(&read_times, limit_ms(&limits, &team, read_loop));
+        next_limits = now_ms() + LIMITS_MS;
     }
-    qsort(ours_ms, rounds, sizeof *ours_ms, compare);
-    qsort(plain_ms, rounds, sizeof *plain_ms, compare);
-    double fma = (double)threads * 400000 * CHAINS * LANES * 2 / best_ms(&limits, &team, fma_loop) / 1e6;
-    double read = (double)READ_BYTES / best_ms(&limits, &team, read_loop) / 1e6;
-    (void)printf("{\"kernel\": \"%s\", \"rounds\": %zu, \"ours_ms\": %.5f, \"ours_best_ms\": %.5f, \"plain_ms\": %.5f, "
-                 "\"fma_gflops\": %.1f, \"read_gbs\": %.2f}\n",
-                 kernels_in_use()->name, rounds, ours_ms[rounds / 2], ours_ms[0], plain_ms[rounds / 2], fma, read);
+    double ours_ms = times_median(&ours_times), plain_ms = times_median(&plain_times);
+    double fma = (double)threads * CHAIN_LENGTH * CHAINS * LANES * 2 / times_median(&fma_times) / 1e6;
+    double read = (double)READ_BYTES / READ_SLICES / times_median(&read_times) / 1e6;
+    (void)printf("{\"kernel\": \"%s\", \"rounds\": %zu, \"ours_ms\": %.5f, \"ours_best_ms\": %.5f, \"ours_bytes\": %zu, ",
+                 kernels_in_use()->name, ours_times.count, ours_ms, ours_times.ms[0], bytes);
+    if (plain_times.count > 0)
+        (void)printf("\"plain_ms\": %.5f, ", plain_ms);
+    else
+        (void)printf("\"plain_ms\": null, ");
+    (void)printf("\"fma_gflops\": %.1f, \"read_gbs\": %.2f}\n", fma, read);
     return 0;
 }

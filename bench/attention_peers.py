@@ -28,6 +28,7 @@ SHAPES = [  # B, H, Hkv, Tq, Tk, D
     (1, 32, 8, 1, 4097, 128),
 ]
 MODES = ["full", "causal", "weights"]
+GROWTH = [1024, 2048, 4096, 8192, 16384, 32768, 65536]  # tokens of one head of 64 channels
 
 
 def measure(run, seconds):
@@ -127,11 +128,23 @@ def row(program, shape, mode, threads, rounds, seconds):
             if ms is not None:
                 peers[name].append(ms)
     result = {key: statistics.median(round_[key] for round_ in ours) for key in ("ours_ms", "plain_ms")}
-    result["fma_gflops"] = max(round_["fma_gflops"] for round_ in ours)
-    result["read_gbs"] = max(round_["read_gbs"] for round_ in ours)
+    for key in ("fma_gflops", "read_gbs"):
+        result[key] = statistics.median(round_[key] for round_ in ours)
     result["kernel"] = ours[0]["kernel"]
     result["peers"] = {name: statistics.median(times) if times else None for name, times in peers.items()}
     return result
+
+
+def growth(program, tokens_max):
+    """How time and memory grow with the tokens of one head: as T*T and as T, if nothing of T*T is kept."""
+    lines = ["", "## Growth", "", "One head of 64 channels, output only, one thread. Memory is what is taken beside inputs and results; plain scores "
+             "would take 4 T² bytes.", "", "| T | ms | ns a pair of tokens | MB | bytes a token |", "|---|---|---|---|---|"]
+    for tokens in (t for t in GROWTH if t <= tokens_max):
+        r = run_ours(program, (1, 1, 1, tokens, tokens, 64), "full", 1, 0.5)
+        lines.append(f"| {tokens} | {r['ours_ms']:.4g} | {r['ours_ms'] * 1e6 / tokens ** 2:.3f} | {r['ours_bytes'] / 1e6:.2f} | "
+                     f"{r['ours_bytes'] / tokens:.0f} |")
+        print(lines[-1], flush=True)
+    return lines
 
 
 def versions():
@@ -188,7 +201,9 @@ def main():
                              + " | ".join(ratio(r["peers"][peer], r["ours_ms"]) for peer in PEERS)
                              + f" | {share(shape, mode, r)} |")
                 print(lines[-1], flush=True)
-    text = "\n".join(lines) + f"\n\nKernel {r['kernel']}.\n"
+    lines += ["", f"Kernel {r['kernel']}. The limits' share is of the median of loops run between those of attention."]
+    lines += growth(options.program, options.tokens_max)
+    text = "\n".join(lines) + "\n"
     if options.out:
         with open(options.out, "w", encoding="utf-8") as file:
             file.write(text)
