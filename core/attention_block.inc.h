@@ -10,6 +10,8 @@
 #include "core/attention_pack.inc.h"
 #include "core/attention_walk.inc.h"
 
+#include "core/attention_values.inc.h"
+
 #include "core/attention_stages.inc.h"
 
 /* The tile of keys [first, end), cut at the next tile's edge, for rows [row, ...) that one product takes. */
@@ -90,6 +92,7 @@ static void NAME(walk_init)(struct NAME(walk) *walk, struct attention_plan *plan
     walk->scores = scratch->scores;
     walk->sums = scratch->sums;
     walk->sums_stride = plan->value_panel_count * plan->value_panel;
+    walk->apart = walk->sums == NULL ? NULL : walk->sums + block->rows * walk->sums_stride;
     walk->weight_rows = scratch->weight_rows;
     walk->tile_max = scratch->tile_max;
     walk->clean_values = scratch->clean_values;
@@ -98,7 +101,7 @@ static void NAME(walk_init)(struct NAME(walk) *walk, struct attention_plan *plan
         attention_visible(plan, block->b, NAME(row_query)(walk, r), &walk->begin[r], &walk->end[r]);
         walk->max[r] = sinks == NULL ? MINUS_INFINITY : (REAL)sinks[NAME(row_head)(walk, r)];
         walk->sum[r] = sinks == NULL ? 0 : 1;
-        walk->seen[r] = walk->odd[r] = walk->odd_output[r] = walk->summed[r] = false;
+        walk->seen[r] = walk->odd[r] = walk->odd_output[r] = walk->summed[r] = walk->has_apart[r] = false;
     }
     NAME(pack_queries)(walk);
 }
@@ -130,21 +133,31 @@ void NAME(attention_block)(struct attention_plan *plan, const struct attention_b
         NAME(rows_finish)(&walk);
 }
 
+/* to += other, for row r; what `to` never held counts as 0. */
+static void NAME(row_add)(REAL *to, bool holds, double own, const REAL *from, double other, size_t count)
+{
+    for (size_t d = 0; d < count; d++)
+        to[d] = (REAL)((holds ? own * (double)to[d] : 0) + other * (double)from[d]);
+}
+
 /* Brings what a later split of the keys gave to row r into the first split's. */
 static void NAME(row_merge)(struct NAME(walk) *walk, const struct NAME(walk) *later, size_t r)
 {
     const struct attention_plan *plan = walk->plan;
+    size_t at = r * walk->sums_stride;
     walk->odd[r] |= later->odd[r];
     walk->odd_output[r] |= later->odd_output[r];
     if (!later->seen[r])
         return;
     double max = walk->max[r] > later->max[r] ? (double)walk->max[r] : (double)later->max[r];
     double own = exp((double)walk->max[r] - max), other = exp((double)later->max[r] - max);
-    REAL *sums = walk->sums == NULL ? NULL : walk->sums + r * walk->sums_stride;
-    for (size_t d = 0; d < plan->Dv && sums != NULL; d++) {
-        double before = walk->summed[r] ? own * (double)sums[d] : 0;
-        sums[d] = (REAL)(before + other * (double)later->sums[r * walk->sums_stride + d]);
-    }
+    walk->odd_output[r] |= walk->has_apart[r] && own < APART_FACTOR_MIN;
+    walk->odd_output[r] |= later->has_apart[r] && other < APART_FACTOR_MIN;
+    if (walk->sums != NULL)
+        NAME(row_add)(walk->sums + at, walk->summed[r], own, later->sums + at, other, plan->Dv);
+    if (later->has_apart[r])
+        NAME(row_add)(walk->apart + at, walk->has_apart[r], 1, later->apart + at, 1, plan->Dv);
+    walk->has_apart[r] |= later->has_apart[r];
     walk->sum[r] = own * walk->sum[r] + other * later->sum[r];
     walk->max[r] = (REAL)max;
     walk->seen[r] = walk->summed[r] = true;

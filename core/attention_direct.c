@@ -29,7 +29,7 @@ static void direct_sizes(const struct attention_plan *plan, struct direct *direc
     bool row_scratch = plan->weights_wanted && !plan->weights_in_place;
     direct->walk_bytes = round_up(plan->work == DTYPE_F32 ? attention_split_bytes_f32() : attention_split_bytes_f64());
     direct->sums_bytes =
-        plan->results->output.data == NULL ? 0 : round_up(real * rows * plan->value_panel_count * plan->value_panel);
+        plan->results->output.data == NULL ? 0 : round_up(2 * real * rows * plan->value_panel_count * plan->value_panel);
     size_t tiles = plan->weights_wanted ? plan->Tk / KEY_TILE + 1 : 0;
     direct->scores_bytes = round_up(size_multiply(real * KERNEL_ROW_STRIDE * rows, tiles));
     direct->tile_max_bytes = round_up(size_multiply(real * QUERY_TILE, tiles));

@@ -41,6 +41,8 @@ static void NAME(stage_divide)(struct NAME(walk) *walk, size_t r)
         plan->kernels->KERNEL(scale_row)(sums, sums, plan->Dv, (REAL)(1 / walk->sum[r]));
         /* Weights are at most 1, but their sum before the division may carry large values past the largest float. */
         walk->odd_output[r] = !plan->kernels->KERNEL(finite_row)(sums, plan->Dv);
+        for (size_t d = 0; d < plan->Dv && walk->has_apart[r]; d++)
+            sums[d] += walk->apart[r * walk->sums_stride + d];
     }
 }
 

@@ -31,27 +31,25 @@ static void NAME(expect_keys)(const struct attention_plan *plan, size_t b, size_
     }
 }
 
-/* One value's row into its panels; false, and zeros, where a number of it is not finite. */
+/* One value's row into its panels; false, and zeros in their place, where numbers of it are not finite. */
 static bool NAME(pack_value)(const struct attention_plan *plan, size_t b, size_t g, size_t j, REAL *panels)
 {
     const struct tensor *value = &plan->problem->value;
     const ELEMENT *row = tensor_row(value, b, g, j);
     size_t width = plan->value_panel;
-    bool finite = true;
+    bool all_finite = true;
     for (size_t panel = 0; panel < plan->value_panel_count; panel++) {
         REAL *to = panels + (panel * plan->Tk + j) * width;
         size_t columns = size_min(width, plan->Dv - panel * width);
-        if (sizeof(ELEMENT) == sizeof(REAL) && value->stride[3] == 1)
-            memcpy(to, row + panel * width, columns * sizeof *to);
-        else
-            for (size_t d = 0; d < columns; d++)
-                to[d] = (REAL)row[(ptrdiff_t)(panel * width + d) * value->stride[3]];
+        for (size_t d = 0; d < columns; d++) {
+            REAL x = (REAL)row[(ptrdiff_t)(panel * width + d) * value->stride[3]];
+            bool finite = x - x == 0;
+            to[d] = finite ? x : 0;
+            all_finite &= finite;
+        }
         memset(to + columns, 0, (width - columns) * sizeof *to);
-        finite = finite && plan->kernels->KERNEL(finite_row)(to, columns);
     }
-    for (size_t panel = 0; panel < plan->value_panel_count && !finite; panel++)
-        memset(panels + (panel * plan->Tk + j) * width, 0, width * sizeof(REAL));
-    return finite;
+    return all_finite;
 }
 
 /* Marks the values [first, end) that are not finite, and packs them where they do not lie as the product wants them. */

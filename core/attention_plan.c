@@ -133,7 +133,7 @@ static void scratch_sizes(const struct attention_plan *plan, size_t sizes[SCRATC
     sizes[1] = real * KERNEL_ROW_STRIDE * size_min(rows, plan->rows_at_once);
     if (plan->weights_wanted)
         sizes[1] = plan->direct ? 0 : size_multiply(real * KERNEL_ROW_STRIDE * rows, tiles);
-    sizes[2] = plan->results->output.data == NULL || plan->direct ? 0 : size_multiply(real * rows, sums_columns);
+    sizes[2] = plan->results->output.data == NULL || plan->direct ? 0 : size_multiply(2 * real * rows, sums_columns);
     sizes[3] = row_scratch ? size_multiply(dtype_bytes(plan->weights_dtype) * rows, plan->Tk) : 0;
     sizes[4] = plan->weights_wanted && !plan->direct ? size_multiply(real * QUERY_TILE, tiles) : 0;
     sizes[5] = plan->values_lie ? size_multiply(real * KEY_TILE, plan->Dv) : 0;

@@ -25,7 +25,9 @@ struct attention_scratch {
     void *queries; /* [depth chunks, QUERY_TILE, KERNEL_ROW_STRIDE]: the block's queries, KERNEL_DEPTH_MAX dimensions a chunk */
     void *scores; /* [rows_at_once, KERNEL_ROW_STRIDE]: a tile's scores, then its weights before the division. Where weights are
                       wanted, [key tiles, score_rows, KERNEL_ROW_STRIDE]: all tiles, until the block ends */
-    void *sums;   /* [QUERY_TILE, value panels * value_panel]: the block's output, not yet divided */
+    void *
+        sums; /* [2, QUERY_TILE, value panels * value_panel]: the block's output, not yet divided, and apart from it what values
+                      that are not finite add */
     void *weight_rows;  /* [QUERY_TILE, Tk] of weights_dtype: the block's weights, where the result cannot take them */
     void *tile_max;     /* [key tiles, QUERY_TILE]: the maximum that each tile's weights were taken against */
     void *clean_values; /* [KEY_TILE, Dv]: a tile's values without what is not finite, where they are read as they lie */
@@ -55,7 +57,7 @@ struct attention_plan {
 
     /* Key heads go in waves, which fit the workers' caches: the keys of a wave are packed once for all queries, then its blocks
      * are computed. Panels are those of kernels.h: keys as [D] rows of key_panel keys, values as [Tk] rows of value_panel
-     * columns. A value row that is not finite is packed as 0 and marked. */
+     * columns. What of a value is not finite is packed as 0, and the value marked. */
     size_t wave_heads, wave_first; /* key heads of a wave, and its first, counted b*Hkv + g */
     size_t rows_at_once, key_panel, value_panel, key_panel_count, value_panel_count;
     bool values_lie;           /* rows of values are panels as they lie */
@@ -93,6 +95,9 @@ void attention_mean_start(const struct attention_plan *plan, size_t b, size_t fi
 void attention_deliver(const struct attention_plan *plan, const struct attention_block *block, const void *weight_rows);
 
 #define WAVE_BYTES ((size_t)768 << 10) /* keys and values of a wave's heads for each worker: they stay in the second cache */
+
+/* A weight that met an infinity and then shrinks by more than this may vanish. */
+#define APART_FACTOR_MIN 1e-30
 
 #define CACHE_LINE_BYTES 64
 #define AWAY_BYTES_MIN ((size_t)8 << 20) /* weights of this size are written past the caches */

@@ -1,12 +1,6 @@
 /* attention_stages.inc.h: what happens to a tile of scores, stage by stage in attention.h's order. Included once a precision by
  * attention_block.inc.h. */
 
-/* The block's key head among those of the wave. */
-static size_t NAME(wave_head)(const struct NAME(walk) *walk)
-{
-    return walk->block->b * walk->plan->Hkv + walk->block->g - walk->plan->wave_first;
-}
-
 /* scores = scale * q.k, from packed keys, and their rows' maxima (NULL: not wanted). */
 static void NAME(scores_packed)(struct NAME(walk) *walk, const struct NAME(tile) *tile, REAL *ret_max)
 {
@@ -138,14 +132,11 @@ static REAL NAME(stages_of_row)(struct NAME(walk) *walk, const struct NAME(tile)
 /* Brings what was summed before to row r's new maximum. */
 static void NAME(raise_max)(struct NAME(walk) *walk, size_t r, REAL max)
 {
-    const struct attention_plan *plan = walk->plan;
     double factor = exp((double)walk->max[r] - (double)max);
     walk->sum[r] *= factor;
     walk->max[r] = max;
-    if (!walk->summed[r])
-        return;
-    REAL *sums = walk->sums + r * walk->sums_stride;
-    plan->kernels->KERNEL(scale_row)(sums, sums, plan->Dv, (REAL)factor);
+    if (walk->summed[r])
+        NAME(scale_sums)(walk, r, factor);
 }
 
 /* Turns row r's scores to exp(score - max). `plain`: tile_is_plain, where scores that are not finite are found only here. */
@@ -168,90 +159,6 @@ static void NAME(stage_softmax)(struct NAME(walk) *walk, const struct NAME(tile)
         memset(row, 0, tile->count * sizeof *row);
     if (plan->weights_wanted)
         walk->tile_max[tile->first / KEY_TILE * QUERY_TILE + r] = walk->max[r];
-}
-
-/* The rows that may see key j get an odd output. */
-static void NAME(mark_odd_value)(struct NAME(walk) *walk, const struct NAME(tile) *tile, size_t j)
-{
-    for (size_t r = tile->row; r < tile->row + tile->rows; r++)
-        walk->odd_output[r] |=
-            !attention_banned(walk->plan, walk->block->b, NAME(row_head)(walk, r), NAME(row_query)(walk, r), j);
-}
-
-static bool NAME(value_is_odd)(const struct NAME(walk) *walk, size_t j)
-{
-    const struct attention_plan *plan = walk->plan;
-    if (!plan->direct)
-        return plan->odd_values[NAME(wave_head)(walk) * plan->Tk + j] != 0;
-    return !plan->kernels->KERNEL(finite_row)(tensor_row(&plan->problem->value, walk->block->b, walk->block->g, j), plan->Dv);
-}
-
-/* Marks the rows that see a value of the tile that is not finite; false where there is none. */
-static bool NAME(values_odd)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
-{
-    const struct attention_plan *plan = walk->plan;
-    bool odd = false;
-    if (!plan->direct && !atomic_load_explicit(&plan->has_odd_values, memory_order_relaxed))
-        return false;
-    for (size_t j = tile->first; j < tile->first + tile->count; j++) {
-        if (!NAME(value_is_odd)(walk, j))
-            continue;
-        NAME(mark_odd_value)(walk, tile, j);
-        odd = true;
-    }
-    return odd;
-}
-
-/* A tile's values, [count, Dv], copied with zeros in place of rows that are not finite. */
-static const REAL *NAME(values_cleaned)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
-{
-    const struct attention_plan *plan = walk->plan;
-    for (size_t j = 0; j < tile->count; j++) {
-        const REAL *row = tensor_row(&plan->problem->value, walk->block->b, walk->block->g, tile->first + j);
-        bool odd = NAME(value_is_odd)(walk, tile->first + j);
-        for (size_t d = 0; d < plan->Dv; d++)
-            walk->clean_values[j * plan->Dv + d] = odd ? 0 : row[d];
-    }
-    return walk->clean_values;
-}
-
-/* The tile's values as the product's right side. */
-static void NAME(values_set)(struct NAME(walk) *walk, const struct NAME(tile) *tile, struct KERNEL(kernel_product) *product)
-{
-    const struct attention_plan *plan = walk->plan;
-    const struct tensor *value = &plan->problem->value;
-    bool odd = NAME(values_odd)(walk, tile);
-    product->panel_columns = plan->value_panel;
-    if (!plan->values_lie) {
-        size_t first = NAME(wave_head)(walk) * plan->value_panel_count * plan->Tk + tile->first;
-        product->panels = (const REAL *)plan->value_panels + first * plan->value_panel;
-        product->panel_stride = plan->Tk * plan->value_panel;
-        product->panel_row_stride = plan->value_panel;
-        return;
-    }
-    product->panels = odd ? NAME(values_cleaned)(walk, tile) : tensor_row(value, walk->block->b, walk->block->g, tile->first);
-    product->panel_stride = plan->value_panel;
-    product->panel_row_stride = odd ? plan->Dv : (size_t)value->stride[2];
-}
-
-/* sums += weights * values */
-static void NAME(stage_values)(struct NAME(walk) *walk, const struct NAME(tile) *tile)
-{
-    const struct attention_plan *plan = walk->plan;
-    struct KERNEL(kernel_product) product = {
-        .rows = tile->rows,
-        .columns = plan->Dv,
-        .depth = tile->count,
-        .a = NAME(score_row)(walk, tile, tile->row),
-        .alpha = 1,
-        .add = walk->summed[tile->row],
-        .c = walk->sums + tile->row * walk->sums_stride,
-        .c_stride = walk->sums_stride,
-    };
-    NAME(values_set)(walk, tile, &product);
-    plan->kernels->KERNEL(product)(&product);
-    for (size_t r = tile->row; r < tile->row + tile->rows; r++)
-        walk->summed[r] = true;
 }
 
 /* True where every row sees every key of the tile and its scores are as the product leaves them. */

@@ -7,7 +7,8 @@ struct NAME(walk) {
     const struct attention_block *block;
     REAL *queries; /* packed: struct attention_scratch */
     REAL *scores;
-    REAL *sums; /* NULL: output not wanted */
+    REAL *sums;  /* NULL: output not wanted */
+    REAL *apart; /* as sums: what values that are not finite add to them */
     size_t sums_stride;
     void *weight_rows; /* NULL: the result's */
     REAL *tile_max;
@@ -17,7 +18,8 @@ struct NAME(walk) {
     double sum[QUERY_TILE];                    /* running denominator, against max */
     bool seen[QUERY_TILE];                     /* some key was not banned */
     bool odd[QUERY_TILE];                      /* a score is not finite: attention_row computes it */
-    bool odd_output[QUERY_TILE];               /* a value or their sum is not finite: attention_row_output computes it */
+    bool odd_output[QUERY_TILE];               /* the output needs more than this precision: attention_row_output computes it */
+    bool has_apart[QUERY_TILE];                /* apart holds something */
     bool summed[QUERY_TILE];                   /* sums holds something */
 };
 
@@ -34,6 +36,12 @@ static REAL *NAME(score_row)(const struct NAME(walk) *walk, const struct NAME(ti
     if (kept == 0)
         return walk->scores + (r - tile->row) * KERNEL_ROW_STRIDE;
     return walk->scores + (tile->first / KEY_TILE * kept + r) * KERNEL_ROW_STRIDE + tile->first % KEY_TILE;
+}
+
+/* The block's key head among those of the wave. */
+static size_t NAME(wave_head)(const struct NAME(walk) *walk)
+{
+    return walk->block->b * walk->plan->Hkv + walk->block->g - walk->plan->wave_first;
 }
 
 /* The head and the query of row r. */
