@@ -249,8 +249,8 @@ static bool decode_rope(const struct decoder *d, const json_t *value)
     request->rope_style = (enum request_rope_style)choice;
     if (base != NULL && !envelope_number(d->lift, base, "/rope/base", &request->rope_base, d->err))
         return false;
-    if (!(request->rope_base > 0))
-        return envelope_refuse(d->lift, base, "/rope/base", "a number above 0", d->err);
+    if (!(request->rope_base >= REQUEST_ROPE_BASE_MIN))
+        return envelope_refuse(d->lift, base, "/rope/base", "a number above 0 (at least 1e-200)", d->err);
     request->has_rope_dims = dims != NULL;
     return dims == NULL || envelope_integer(d->lift, dims, "/rope/dims", 0, REQUEST_HEADS_MAX, &request->rope_dims, d->err);
 }

@@ -59,6 +59,7 @@ enum request_rope_style { ROPE_INTERLEAVED, ROPE_HALF };
 
 #define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of offsets and windows: exact in a double, and sums of them fit */
 #define REQUEST_HEADS_MAX INT32_MAX
+#define REQUEST_ROPE_BASE_MIN 1e-200 /* far below it, a position times a frequency may overflow: its sine would be NaN */
 
 struct infer;
 
