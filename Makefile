@@ -219,8 +219,8 @@ fuzz: test-deps ## fuzzes each fuzzer for SECONDS=30
 	+@$(MAKE) --no-print-directory SANITIZER=fuzz fuzzers
 	@scripts/fuzz $(SECONDS)
 
-exhaustive: $(EXHAUSTIVE) ## runs the tests that take minutes
-	@for program in $^; do echo "== $$program"; $$program || exit 1; done
+exhaustive: $(EXHAUSTIVE) $(B)/tests/unit/kernels_test ## runs the tests that take minutes: every float32 read and written, exp of each
+	@for program in $^; do echo "== $$program"; EXP_STEP=1 $$program || exit 1; done
 
 bench: $(B)/bench/attention_bench ## measures attention beside ONNX Runtime, PyTorch and plain OpenBLAS, writes bench/results.md
 	@$$(bench/venv) bench/attention_peers.py $< --out bench/results.md
