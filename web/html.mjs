@@ -34,7 +34,7 @@ const commonmark = markdown("commonmark", { html: false });
 export const prose = (text) => text && new Markup(commonmark.render(text));
 export const words = (text) => text && new Markup(commonmark.renderInline(text.trim()));
 
-const JSON_WORD = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*|true|false|null)|[^"\d-]+|-/g;
+const JSON_WORD = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*|true|false|null)|[^"\w-]+/g;
 
 export function json(text) {
     JSON.parse(text); // throws, and so ends the build, where an example is none

@@ -78,7 +78,7 @@ ${answers.map(([status, text]) => html`<p class="caption">Reply ${badge(status)}
         const examples = Object.values(content).flatMap(({ example, examples: named = {} }) =>
             [...(example ? [example] : []), ...Object.entries(named).filter(([name]) => !paired.has(name)).map(([, { value }]) => value)]);
         return html`<details class="reply"><summary>${badge(status)} <span>${words(description)}</span></summary>
-${Object.keys(headers).length > 0 && html`<dl class="fields">${Object.entries(headers).map(([name, header]) => this.header({ name, ...this.resolve(header) }))}</dl>`}
+${Object.keys(headers).length > 0 && html`<p class="caption">Headers</p><dl class="fields">${Object.entries(headers).map(([name, header]) => this.header({ name, ...this.resolve(header) }))}</dl>`}
 ${this.content(content)}${examples.map((text) => html`<p class="caption">Example</p><pre>${json(text)}</pre>`)}</details>`;
     }
 
@@ -112,9 +112,11 @@ ${this.keys()}${parts}<section id="schemas"><h2>Schemas</h2>${this.schemas.rest(
 
 const badge = (status) => html`<span class="status ${status < 400 ? "good" : "bad"}">${status}</span>`;
 
-// Opens the page with a request, as web/src/permalink.js reads it.
-const permalink = (text) =>
-    `./#s=${deflateRawSync(JSON.stringify({ v: 1, view: {}, request: JSON.parse(text) })).toString("base64url")}`;
+// Opens the page with a request, as web/src/permalink.js reads it; the page itself says what it wants back, and how.
+function permalink(text) {
+    const { return: names, format, decimals, ...request } = JSON.parse(text);
+    return `./#s=${deflateRawSync(JSON.stringify({ v: 1, view: {}, request })).toString("base64url")}`;
+}
 
 // Returns { contents, reference }, both markup.
 export function renderReference(text) {

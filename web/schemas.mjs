@@ -4,7 +4,8 @@
 
 import { html, joined, prose, words } from "./html.mjs";
 
-const code = (value) => html`<code>${typeof value === "string" ? value : JSON.stringify(value)}</code>`;
+const code = (text) => html`<code>${text}</code>`;
+const literal = (value) => code(JSON.stringify(value));
 const or = (parts) => joined(parts, " or ");
 const nameOf = (schema) => schema.$ref?.split("/").at(-1);
 export const schemaLink = (name) => html`<a href="#schema-${name}">${name}</a>`;
@@ -14,8 +15,8 @@ export const schemaLink = (name) => html`<a href="#schema-${name}">${name}</a>`;
 function typeOf(schema) {
     const alternatives = schema.anyOf ?? schema.oneOf;
     if (schema.$ref) return schemaLink(nameOf(schema));
-    if ("const" in schema) return code(JSON.stringify(schema.const));
-    if (schema.enum) return joined(schema.enum.map((value) => code(JSON.stringify(value))), " · ");
+    if ("const" in schema) return literal(schema.const);
+    if (schema.enum) return joined(schema.enum.map(literal), " · ");
     if (alternatives && !alternatives.some(({ title }) => title)) return or(alternatives.map(typeOf));
     if (schema.items) return html`array of ${schema.items.anyOf ? html`(${typeOf(schema.items)})` : typeOf(schema.items)}`;
     return schema.contentEncoding ? html`${schema.contentEncoding}` : schema.type;
@@ -32,7 +33,7 @@ function limitsOf(schema) {
     const limits = Object.entries(LIMITS).filter(([name]) => name in said).map(([name, say]) => say(said[name]));
     if (!("minItems" in said) && "minItems" in schema) limits.push(`${schema.minItems} of them`);
     const inner = schema.items ? limitsOf(schema.items) : [];
-    return [...limits, ...inner.map((limit) => (limits.length ? `each ${limit}` : limit)), ...("default" in schema ? [html`default ${code(schema.default)}`] : [])];
+    return [...limits, ...inner.map((limit) => (limits.length ? `each ${limit}` : limit)), ...("default" in schema ? [html`default ${literal(schema.default)}`] : [])];
 }
 
 const typeLine = (schema) => html`<span class="type">${joined([typeOf(schema), ...limitsOf(schema)].filter(Boolean), ", ")}</span>`;
