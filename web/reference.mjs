@@ -93,7 +93,7 @@ ${this.content(content)}${examples.map((text) => html`<p class="caption">Example
 
     body() {
         const { info, tags } = this.document;
-        const parts = tags.map(({ name, description }) => html`<section id="about-${name}"><h2>${description}</h2>
+        const parts = tags.map(({ name, description }) => html`<section id="about-${name}"><h2>${title(name)}</h2><p>${words(description)}</p>
 ${this.operations(name).map((operation) => this.operation(operation))}</section>`);
         return html`<h1>${info.title} ${info.version}</h1><p class="summary">${info.summary}</p>${prose(info.description)}
 <p><a href="openapi.yaml">openapi.yaml</a> is the same for programs (OpenAPI 3.1).</p>
@@ -102,14 +102,15 @@ ${this.keys()}${parts}<section id="schemas"><h2>Schemas</h2>${this.schemas.rest(
 
     contents() {
         const { tags, components } = this.document;
-        const group = (title, links) => html`<h2>${title}</h2><ul>${links.map((link) => html`<li>${link}</li>`)}</ul>`;
+        const group = (heading, links) => html`<h2>${heading}</h2><ul>${links.map((link) => html`<li>${link}</li>`)}</ul>`;
         const link = ({ method, path, operationId }) =>
             html`<a href="#${operationId}"><span class="method ${method}">${method.toUpperCase()}</span> <span>${joined(path.split("/"), html`<wbr>/`)}</span></a>`;
-        return [...tags.map(({ name }) => group(name, this.operations(name).map(link))),
-            group("schemas", Object.keys(components.schemas).map(schemaLink))];
+        return [...tags.map(({ name }) => group(title(name), this.operations(name).map(link))),
+            group("Schemas", Object.keys(components.schemas).map(schemaLink))];
     }
 }
 
+const title = (tag) => tag[0].toUpperCase() + tag.slice(1);
 const badge = (status) => html`<span class="status ${status < 400 ? "good" : "bad"}">${status}</span>`;
 
 // Opens the page with a request, as web/src/permalink.js reads it; the page itself says what it wants back, and how.

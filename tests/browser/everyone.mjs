@@ -20,6 +20,7 @@ for (const scheme of ["light", "dark"])
             await usePreset(page, "window");
             await after(page, () => page.check("#layers"));
             await shoot(page, `window-${width}-${scheme}`);
+            ok(await page.$eval("#view-map", (tab) => tab.getBoundingClientRect().left >= tab.parentElement.getBoundingClientRect().left), "the chosen tab is in sight");
             if (width !== 390) return;
             for (const tab of ["request", "cell"]) {
                 await page.click(`#tab-${tab}`);

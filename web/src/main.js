@@ -49,6 +49,13 @@ function showView() {
     }
 }
 
+// Where the tabs are wider than the screen, the chosen one is scrolled to.
+function revealTab() {
+    const list = $("views"), { offsetLeft, offsetWidth } = $(`view-${viewName}`), at = offsetLeft - list.offsetLeft;
+    if (at < list.scrollLeft) list.scrollLeft = at;
+    else if (at + offsetWidth > list.scrollLeft + list.clientWidth) list.scrollLeft = at + offsetWidth - list.clientWidth;
+}
+
 function showStages() {
     const { run } = app, usable = run && view?.stages;
     $("stages").hidden = !usable || run.stages.length < 2;
@@ -61,10 +68,12 @@ function showStages() {
 
 const render = onFrame(() => {
     if (!app.run) return;
+    const other = app.view.tab !== viewName;
     showView();
     if (view.needs && app.run.cells <= 1 << 22) app.need(...view.needs());
     const begun = performance.now();
     $("picture").classList.toggle("waiting", view.render() === false);
+    if (other) revealTab();
     showStages();
     renderControls($("controls"), view);
     renderApplied($("applied"));

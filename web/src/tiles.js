@@ -1,14 +1,14 @@
-// tiles.js: a matrix as pictures of at most 128 × 128 pixels, made when they are first looked at. Where a pixel covers several
+// tiles.js: a matrix as pictures of at most TILE × TILE pixels, made when they are first looked at. Where a pixel covers several
 // cells it shows the one of the largest size, so that a lone bright cell is never lost.
 
 import { RGB_NAN, pixel, rowMaxima } from "./color.js";
 import { CAUSAL, MASK, PADDING, WINDOW } from "./bans.js";
 
-export const TILE = 128;
+export const TILE = 128, TILE_MOST = 256;
 const TILES_MAX = 2800; // 64 KiB each
 
 // Each tile is made here, then copied to its own canvas.
-const image = new ImageData(TILE, TILE), pixels = new Uint32Array(image.data.buffer);
+const image = new ImageData(TILE_MOST, TILE_MOST), pixels = new Uint32Array(image.data.buffer);
 
 export const LAYER_COLORS = [
     { bit: CAUSAL, rgb: [86, 128, 190] },
@@ -21,10 +21,11 @@ const PIXEL_NAN = pixel(RGB_NAN);
 const PIXEL_HIDDEN = pixel([128, 128, 128], 60);
 
 export class Tiles {
-    // `picture`: { matrix, scale, bits(i, j) or null, bansHide, layers, hideFirst }.
+    // `side`: of a tile, in pixels, at most TILE_MOST. `picture`: { matrix, scale, bits(i, j) or null, bansHide, layers, hideFirst }.
     // bansHide: banned cells hold no number in this stage (weights, masked scores).
-    constructor(picture) {
+    constructor(picture, side = TILE) {
         this.picture = picture;
+        this.side = side;
         this.maxima = picture.scale.mode === "row" ? rowMaxima(picture.matrix, picture.hideFirst) : null;
         this.kept = new Map();
         this.readWords(picture.matrix.data);
@@ -46,10 +47,10 @@ export class Tiles {
     }
 
     make(levelX, levelY, tileX, tileY) {
-        const { rows, cols } = this.picture.matrix;
-        const left = (tileX * TILE) << levelX, top = (tileY * TILE) << levelY;
-        const width = Math.min(TILE, Math.ceil((cols - left) / (1 << levelX)));
-        const height = Math.min(TILE, Math.ceil((rows - top) / (1 << levelY)));
+        const { rows, cols } = this.picture.matrix, { side } = this;
+        const left = (tileX * side) << levelX, top = (tileY * side) << levelY;
+        const width = Math.min(side, Math.ceil((cols - left) / (1 << levelX)));
+        const height = Math.min(side, Math.ceil((rows - top) / (1 << levelY)));
         const canvas = document.createElement("canvas");
         canvas.width = width;
         canvas.height = height;
@@ -64,7 +65,7 @@ export class Tiles {
         const { matrix, hideFirst } = this.picture, { rows, cols, data } = matrix, hidesCell = hideFirst && left === 0 && stepX === 1;
         for (let y = 0; y < height; y++) {
             const i0 = top + y * stepY, i1 = Math.min(rows, i0 + stepY);
-            for (let x = 0, at = y * TILE; x < width; x++, at++) {
+            for (let x = 0, at = y * TILE_MOST; x < width; x++, at++) {
                 const j0 = left + x * stepX, j1 = Math.min(cols, j0 + stepX), row = this.maxima ? this.fullest(i0, i1, j0, j1) : i0;
                 const value = stepX === 1 && stepY === 1 ? data[i0 * cols + j0] : this.largest(row, this.maxima ? row + 1 : i1, j0, j1);
                 pixels[at] = hidesCell && x === 0 ? PIXEL_HIDDEN : this.pixelOf(value, row, i1 - 1, j0);
