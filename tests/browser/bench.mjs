@@ -18,8 +18,8 @@ const quantile = (numbers, q) => [...numbers].sort((a, b) => a - b)[Math.min(num
 const median = (numbers) => quantile(numbers, 0.5);
 const newTest = () => ({ contexts: [], fault: (text) => console.log(`fault: ${text}`) });
 const say = (name, numbers, unit, want) => {
-    const [best, worst] = [Math.min(...numbers), Math.max(...numbers)].map((x) => x.toFixed(1));
-    console.log(`${name.padEnd(34)} median ${median(numbers).toFixed(1)} ${unit}, ${unit === "ms" ? `best ${best}, worst ${worst}` : `best ${worst}, worst ${best}`}, ${numbers.length} runs; wanted: ${want}`);
+    const ends = [Math.min(...numbers), Math.max(...numbers)], [best, worst] = (unit === "ms" ? ends : ends.reverse()).map((x) => x.toFixed(1));
+    console.log(`${name.padEnd(34)} median ${median(numbers).toFixed(1)} ${unit}, best ${best}, worst ${worst}, ${numbers.length} runs; wanted: ${want}`);
 };
 
 async function withPage(options, body) {
