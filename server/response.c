@@ -63,10 +63,9 @@ static void add_cors(struct response_head *head, const struct http_request *requ
     }
 }
 
-/* Pages load nothing from elsewhere and run no inline script; what a page draws it may take from itself. Styles are also set
- * by scripts of the API reference. */
+/* Pages load nothing from elsewhere and run no inline script; what a page draws it may take from itself. */
 #define CONTENT_SECURITY_POLICY                                                                                                \
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; "   \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "                   \
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 static void add_file_headers(struct response_head *head, const struct http_request *request)

@@ -8,6 +8,7 @@ import { gzipSync } from "node:zlib";
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { renderReference } from "./reference.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = resolve(process.env.OUT ?? join(here, "../build/web"));
@@ -41,7 +42,7 @@ function page(name, replacements) {
 }
 
 page("index.html", { script: asset["src/main.js"], style: asset["style.css"] });
-page("docs.html", { script: asset["src/docs.js"], style: asset["docs.css"] });
+page("docs.html", { script: asset["src/docs.js"], style: asset["docs.css"], ...renderReference(readFileSync(join(here, "../openapi.yaml"), "utf8")) });
 cpSync(join(here, "icon.svg"), join(fresh, "icon.svg"));
 cpSync(join(here, "../openapi.yaml"), join(fresh, "openapi.yaml"));
 

@@ -3,17 +3,24 @@
 //   first picture        from opening the page to the notebook's head drawn, nothing cached            under 500 ms
 //   8 heads 1024 × 1024  from the request to the picture of a head, over HTTP                           under 2 s
 //   panning 4096 × 4096  frames a second while the picture follows the pointer, over four seconds       60
+//     95 % of its frames, from one to the next                                                          16.7 ms
+//     our own work in a frame: moving and painting, tiles that come into view among it, by the clock    under 4 ms
+//     the page's processor time in a frame: all of its thread's tasks, the browser's own too            under 4 ms
 //
-// The daemon and the browser share the machine, with whatever else runs on it.
+// The daemon and the browser share the machine, with whatever else runs on it; the browser draws without a graphics card. So
+// frames a second are the machine's as much as ours, and so is the clock where our work is interrupted; processor time is not.
 
 import { open, startBrowser, startDaemon, world } from "./harness.mjs";
 
 const FIRST_RUNS = 9, LARGE_RUNS = 5, PAN_RUNS = 3, PAN_MS = 4000;
 
-const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
+const quantile = (numbers, q) => [...numbers].sort((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * q))];
+const median = (numbers) => quantile(numbers, 0.5);
 const newTest = () => ({ contexts: [], fault: (text) => console.log(`fault: ${text}`) });
-const say = (name, numbers, unit, want) => console.log(`${name.padEnd(34)} median ${median(numbers).toFixed(1)} ${unit}, `
-    + `worst ${(unit === "ms" ? Math.max : Math.min)(...numbers).toFixed(1)} ${unit}, ${numbers.length} runs; wanted: ${want}`);
+const say = (name, numbers, unit, want) => {
+    const ends = [Math.min(...numbers), Math.max(...numbers)], [best, worst] = (unit === "ms" ? ends : ends.reverse()).map((x) => x.toFixed(1));
+    console.log(`${name.padEnd(34)} median ${median(numbers).toFixed(1)} ${unit}, best ${best}, worst ${worst}, ${numbers.length} runs; wanted: ${want}`);
+};
 
 async function withPage(options, body) {
     const t = newTest();
@@ -48,23 +55,41 @@ async function compute(page, request) {
 const heads = { seed: 1, x: { shape: [1, 1024, 512] }, head_size: 64, num_heads: 8, causal: true };
 const large = { seed: 1, x: { shape: [4096, 64] }, projection: "identity", causal: true };
 
-// Zooms in, then moves the picture in circles, a step a frame; the time of each frame counts.
+// Zooms in, then moves the picture in circles, a step a frame. Returns the time of each frame, and what of it was ours.
 const pan = (ms) => new Promise((resolve) => {
-    const { map } = document.getElementById("map"), frames = [];
+    const { map } = document.getElementById("map"), { paint } = map, frames = [], own = [];
+    const timed = (work) => {
+        const begun = performance.now();
+        work();
+        return performance.now() - begun;
+    };
+    map.fit();
     map.zoomBy(12);
-    let last = 0, begun = 0;
+    let last = 0, begun = 0, moving = 0;
+    map.paint = () => own.push(moving + timed(() => paint.call(map)));
     const step = (now) => {
         if (!begun) begun = now;
         else frames.push(now - last);
         last = now;
         const angle = (now - begun) / 700, k = map.transform.k, x = -(k - 1) * map.plotWidth * (0.5 + 0.4 * Math.cos(angle));
-        const y = -(k - 1) * map.plotHeight * (0.5 + 0.4 * Math.sin(angle));
-        map.setTransform(map.transform.constructor ? new map.transform.constructor(k, x, y) : map.transform);
-        if (now - begun < ms) requestAnimationFrame(step);
-        else resolve(frames);
+        const y = -(k - 1) * map.plotHeight * (0.5 + 0.4 * Math.sin(angle)), to = new map.transform.constructor(k, x, y);
+        moving = timed(() => map.setTransform(to));
+        if (now - begun < ms) return void requestAnimationFrame(step);
+        map.paint = paint;
+        resolve({ frames, own });
     };
     requestAnimationFrame(step);
 });
+
+// Returns a function that tells the processor time which the page's thread took so far.
+async function processorClock(page) {
+    const session = await page.context().newCDPSession(page);
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
+    return async () => {
+        const { metrics } = await session.send("Performance.getMetrics");
+        return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
+    };
+}
 
 const daemon = await startDaemon();
 world.url = daemon.url;
@@ -78,17 +103,23 @@ try {
     for (let i = 0; i < LARGE_RUNS; i++) computed.push(await withPage({}, (page) => compute(page, { ...heads, seed: i })));
     say("8 heads of 1024 x 1024", computed, "ms", "under 2000");
 
-    const rates = [], slowest = [];
+    const rates = [], slowest = [], ownMedian = [], ownSlowest = [], processor = [];
     for (let i = 0; i < PAN_RUNS; i++)
         await withPage({}, async (page) => {
             console.log(`4096 x 4096, request to picture: ${(await compute(page, large)).toFixed(0)} ms`);
-            await page.evaluate(pan, 1500); // tiles are made on the way
-            const frames = await page.evaluate(pan, PAN_MS);
+            await page.evaluate(pan, 1500); // some tiles are made here, the others on the way
+            const clock = await processorClock(page), before = await clock(), { frames, own } = await page.evaluate(pan, PAN_MS);
+            processor.push((await clock() - before) / frames.length);
             rates.push((1000 * frames.length) / frames.reduce((a, b) => a + b));
-            slowest.push([...frames].sort((a, b) => a - b)[Math.floor(frames.length * 0.95)]);
+            slowest.push(quantile(frames, 0.95));
+            ownMedian.push(median(own));
+            ownSlowest.push(quantile(own, 0.95));
         });
     say("panning 4096 x 4096", rates, "frames/s", "60");
     say("  95 % of its frames within", slowest, "ms", "16.7");
+    say("  our own work in a frame, median", ownMedian, "ms", "under 4");
+    say("  our own work, 95 % of frames", ownSlowest, "ms", "under 4");
+    say("  page's processor time a frame", processor, "ms", "under 4");
 } finally {
     await world.browser.close();
     await daemon.stop();

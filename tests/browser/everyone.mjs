@@ -1,21 +1,9 @@
-// everyone.mjs: keyboard alone, screen readers' rules, narrow and wide, light and dark; and the API reference.
+// everyone.mjs: keyboard alone, screen readers' rules, narrow and wide, light and dark.
 // Pictures of every view stay in build/browser, for people to look at.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { ARTEFACTS, TOP, after, equal, ok, open, test, usePreset, useView } from "./harness.mjs";
+import { after, equal, ok, open, shoot, stickingOut, test, usePreset, useView, violations } from "./harness.mjs";
 
 const VIEWS = ["map", "lines", "heads", "stages", "compare", "table"];
-const axeSource = readFileSync(join(TOP, "tests/browser/node_modules/axe-core/axe.min.js"), "utf8");
-
-async function violations(page) {
-    if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
-    const { violations: found } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-    return found.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join(" | ")}`);
-}
-
-const shoot = (page, name) => page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: true });
-
 for (const scheme of ["light", "dark"])
     for (const width of [1280, 390])
         test(`every view at ${width} pixels, ${scheme}: axe finds nothing, nothing sticks out`, async (t) => {
@@ -25,14 +13,14 @@ for (const scheme of ["light", "dark"])
                 if (view === "compare") await page.waitForFunction(() => document.getElementById("largest").textContent);
                 await shoot(page, `${view}-${width}-${scheme}`);
                 equal([view, await violations(page)], [view, []], "axe");
-                const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-                ok(wide <= 0, `${view} is ${wide} pixels too wide`);
+                equal([view, await stickingOut(page)], [view, 0], "pixels too wide");
             }
             await usePreset(page, "alibi");
             await shoot(page, `alibi-${width}-${scheme}`);
             await usePreset(page, "window");
             await after(page, () => page.check("#layers"));
             await shoot(page, `window-${width}-${scheme}`);
+            ok(await page.$eval("#view-map", (tab) => tab.getBoundingClientRect().left >= tab.parentElement.getBoundingClientRect().left), "the chosen tab is in sight");
             if (width !== 390) return;
             for (const tab of ["request", "cell"]) {
                 await page.click(`#tab-${tab}`);
@@ -105,18 +93,3 @@ test("the chosen theme stays, and the daemon's timings are shown", async (t) => 
     await page.waitForFunction(() => document.body.dataset.drawn);
     equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark", "still dark");
 });
-
-for (const scheme of ["light", "dark"])
-    test(`the API reference shows every endpoint, ${scheme}`, async (t) => {
-        const page = await open(t, { path: "docs", wait: false, scheme });
-        await page.getByText("Compute attention", { exact: true }).waitFor();
-        await page.waitForTimeout(500);
-        await shoot(page, `docs-${scheme}`);
-        for (const path of ["/attention", "/health/live", "/health/ready", "/v2/models/attention/infer"])
-            ok(await page.locator(`.opblock [data-path="${path}"]`).count() > 0, path);
-        await page.getByText("Compute attention", { exact: true }).click();
-        await page.locator(".opblock-body").first().waitFor();
-        await page.getByText("Schema", { exact: true }).first().click();
-        await page.getByText("AttentionRequest").first().waitFor();
-        await shoot(page, `docs-attention-${scheme}`);
-    });

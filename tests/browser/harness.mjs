@@ -136,6 +136,22 @@ export async function ask(request, names, url = world.url) {
 
 export const readJson = (path) => JSON.parse(readFileSync(join(TOP, path), "utf8"));
 
+// ---- what people see ----
+
+const axeSource = readFileSync(join(TOP, "tests/browser/node_modules/axe-core/axe.min.js"), "utf8");
+
+// What axe-core finds, in words.
+export async function violations(page) {
+    if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
+    const { violations: found } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    return found.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join(" | ")}`);
+}
+
+// How much wider the page is than its window.
+export const stickingOut = (page) => page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth));
+
+export const shoot = (page, name) => page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: true });
+
 // ---- running ----
 
 function newTest() {

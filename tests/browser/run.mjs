@@ -8,6 +8,7 @@ import "./input.mjs";
 import "./views.mjs";
 import "./export.mjs";
 import "./everyone.mjs";
+import "./docs.mjs";
 import "./server.mjs";
 
 await run(process.argv[2]);

@@ -19,7 +19,7 @@ test("pages, types and headers", async () => {
         equal(status, 200, path);
         ok(headers["content-type"].startsWith(type), `${path}: ${headers["content-type"]}`);
         equal(headers["x-content-type-options"], "nosniff", path);
-        ok(/script-src 'self';/.test(headers["content-security-policy"]), "scripts come from here alone");
+        ok(/script-src 'self'; style-src 'self';/.test(headers["content-security-policy"]), "scripts and styles come from here alone");
         equal(headers["cache-control"], "no-cache", path);
     }
     const html = (await raw("/")).body.toString(), script = /src="(assets\/[^"]+\.js)"/.exec(html)[1];

@@ -144,3 +144,39 @@ test("a large rectangle: tiles become whole, far cells are right, other stages c
     await useStage(page, "scores");
     await page.waitForFunction(() => document.getElementById("map").map.picture.stage === "scores");
 });
+
+// Of a tile whose pixels cover several cells: how many show the right colour, one step aside at the most, and which do not.
+const checkTile = ([level, tileX, tileY]) => {
+    const { map } = document.getElementById("map"), { tiles } = map, { matrix: { rows, cols, data }, scale, bits, bansHide } = tiles.picture, step = 1 << level;
+    const canvas = tiles.make(level, level, tileX, tileY), seen = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+    const wrong = [];
+    let shown = 0, empty = 0;
+    seen.forEach((color, at) => {
+        const i0 = tileY * 128 * step + Math.floor(at / canvas.width) * step, j0 = tileX * 128 * step + (at % canvas.width) * step, cells = [];
+        for (let i = i0; i < Math.min(rows, i0 + step); i++)
+            for (let j = j0; j < Math.min(cols, j0 + step); j++) if (!bansHide || !bits(i, j)) cells.push([data[i * cols + j], tiles.maxima?.[i] ?? 1]);
+        if (!color) return void (cells.length ? wrong.push([i0, j0, "empty"]) : empty++);
+        shown++;
+        const [value, max] = cells.reduce((a, b) => (Math.abs(b[0]) / b[1] > Math.abs(a[0]) / a[1] ? b : a)), index = scale.index(value, max);
+        if (![index - 1, index, index + 1].some((near) => scale.pixels[near] === color)) wrong.push([i0, j0, value, color.toString(16)]);
+    });
+    return { shown, empty, wrong: wrong.slice(0, 5) };
+};
+
+test("where a pixel covers several cells it shows the largest: of every sign, each row's share, floats and doubles, banned ones left out", async (t) => {
+    const page = await open(t), request = { seed: 5, x: { shape: [1500, 8] }, projection: "identity", causal: true };
+    for (const precision of ["float32", "float64"]) {
+        await useJson(page, { ...request, precision });
+        for (const [stage, mode] of [["weights", "linear"], ["weights", "row"], ["scores", "linear"], ["masked_scores", "log"]]) {
+            if (stage !== await page.evaluate(() => document.getElementById("map").map.picture.stage)) await useStage(page, stage);
+            if (mode !== await page.inputValue("#mode")) await after(page, () => page.selectOption("#mode", mode));
+            await page.waitForFunction((name) => document.getElementById("map").map.picture.stage === name && document.getElementById("map").dataset.whole === "true", stage);
+            for (const tile of [[1, 1, 1], [1, 5, 5], [2, 0, 2], [3, 1, 1]]) {
+                const { shown, empty, wrong } = await page.evaluate(checkTile, tile);
+                equal(wrong, [], `${precision} ${stage} ${mode} ${tile}`);
+                ok(shown > 0 && (empty > 0) === (stage !== "scores" && tile[1] === tile[2]), `${precision} ${stage} ${mode} ${tile}: ${shown} shown, ${empty} empty`);
+            }
+        }
+        await after(page, () => page.selectOption("#mode", "linear"));
+    }
+});

@@ -1,27 +1,13 @@
-// docs.js: the API reference: openapi.yaml, rendered by Swagger UI.
+// docs.js: what the API reference does besides being read. It runs before the page is drawn, so that its theme is right at once.
 
-import SwaggerUI from "swagger-ui-dist/swagger-ui-es-bundle.js";
+import { restoreTheme, wireTheme } from "./theme.js";
 
-const darkness = matchMedia("(prefers-color-scheme: dark)");
+restoreTheme();
 
-function paint() {
-    let theme = "";
-    try {
-        theme = localStorage.getItem("attnd-theme") ?? "";
-    } catch { /* a page without storage follows the system */ }
-    document.documentElement.classList.toggle("dark-mode", theme ? theme === "dark" : darkness.matches);
-}
-
-paint();
-darkness.addEventListener("change", paint);
-
-SwaggerUI({
-    dom_id: "#reference",
-    url: new URL("openapi.yaml", document.baseURI).href,
-    docExpansion: "list",
-    defaultModelsExpandDepth: 0,
-    deepLinking: true,
-    displayRequestDuration: true,
-    validatorUrl: null,
-    supportedSubmitMethods: ["get", "post"],
+addEventListener("DOMContentLoaded", () => {
+    const contents = document.getElementById("contents");
+    wireTheme(document.getElementById("theme"));
+    contents.addEventListener("click", ({ target }) => {
+        if (target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();
+    });
 });

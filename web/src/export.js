@@ -143,7 +143,7 @@ export async function standalone() {
     const page = await (await fetch(base)).text();
     const state = { view: app.view, labels: app.labels, request: app.own ? null : plainRequest(app.run.request), name: app.name };
     const held = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
-    const html = page.replace(/<meta http-equiv[^>]*>\n?/, "").replace(/<link rel="icon"[^>]*>\n?/, "").replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
+    const html = page.replace(/<link rel="icon"[^>]*>\n?/, "").replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
         .replace(/<script type="module"[^>]*><\/script>/, "")
         .replace("</body>", () => `<script type="application/json" id="standalone-state">${held(state)}</script>\n<script type="application/octet-stream" id="standalone-data">`)
         .replace("</html>", "");

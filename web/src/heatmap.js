@@ -6,7 +6,7 @@ import { onFrame } from "./dom.js";
 import { cut, number, short, visible } from "./format.js";
 import { TILE, Tiles } from "./tiles.js";
 
-const FRAME_BUDGET_MS = 9; // for making tiles; the rest of a frame is for drawing them
+const FRAME_BUDGET_MS = 9, MOVING_BUDGET_MS = 2; // for making tiles; the rest of a frame is for drawing them
 const CELL_MOST = 72, CELL_NUMBER_WIDTH = 40, CELL_NUMBER_HEIGHT = 17;
 const LABEL_FONT = "12px system-ui, sans-serif", NUMBER_FONT = "12px ui-monospace, 'DejaVu Sans Mono', monospace";
 const LABEL_CHARACTERS = 14, LABEL_STEP_Y = 15, LABEL_STEP_X = 18;
@@ -36,9 +36,11 @@ export class HeatMap {
         this.compact = compact;
         this.transform = zoomIdentity;
         this.cell = this.hover = null;
+        this.moving = false; // since the last frame
         this.draw = onFrame(() => this.paint());
         this.zoom = zoom().filter((event) => this.takes(event)).on("zoom", ({ transform, sourceEvent }) => {
             this.transform = transform;
+            this.moving = true;
             this.canvas.classList.toggle("zoomed", transform.k > 1.001);
             this.draw();
             if (sourceEvent) this.events.onView?.(transform);
@@ -217,8 +219,9 @@ export class HeatMap {
 
     // ---- drawing ----
 
-    paint(context = this.context, ratio = this.ratio, budget = FRAME_BUDGET_MS) {
+    paint(context = this.context, ratio = this.ratio, budget = this.moving ? MOVING_BUDGET_MS : FRAME_BUDGET_MS) {
         if (!this.picture || !this.ratio) return;
+        this.moving = false;
         context.setTransform(ratio, 0, 0, ratio, 0, 0);
         context.fillStyle = this.colors.surface;
         context.fillRect(0, 0, this.width, this.height);

@@ -11,6 +11,7 @@ import { decode, encode } from "./permalink.js";
 import { PRESETS, presetById } from "./presets.js";
 import { MEAN, Run, ownRun } from "./run.js";
 import { Tensor } from "./tensor.js";
+import { restoreTheme, wireTheme } from "./theme.js";
 import { openHelp } from "./help.js";
 import * as compare from "./views/compare.js";
 import * as heads from "./views/heads.js";
@@ -48,6 +49,13 @@ function showView() {
     }
 }
 
+// Where the tabs are wider than the screen, the chosen one is scrolled to.
+function revealTab() {
+    const list = $("views"), { offsetLeft, offsetWidth } = $(`view-${viewName}`), at = offsetLeft - list.offsetLeft;
+    if (at < list.scrollLeft) list.scrollLeft = at;
+    else if (at + offsetWidth > list.scrollLeft + list.clientWidth) list.scrollLeft = at + offsetWidth - list.clientWidth;
+}
+
 function showStages() {
     const { run } = app, usable = run && view?.stages;
     $("stages").hidden = !usable || run.stages.length < 2;
@@ -60,10 +68,12 @@ function showStages() {
 
 const render = onFrame(() => {
     if (!app.run) return;
+    const other = app.view.tab !== viewName;
     showView();
     if (view.needs && app.run.cells <= 1 << 22) app.need(...view.needs());
     const begun = performance.now();
     $("picture").classList.toggle("waiting", view.render() === false);
+    if (other) revealTab();
     showStages();
     renderControls($("controls"), view);
     renderApplied($("applied"));
@@ -143,7 +153,7 @@ function restoreStandalone() {
     return true;
 }
 
-// ---- tabs, keys, theme ----
+// ---- tabs, keys ----
 
 // One tab stop; arrows, Home and End move along.
 function rove(list, choose) {
@@ -175,27 +185,6 @@ function makeColumns() {
     };
     for (const tab of tabs) tab.addEventListener("click", () => choose(tab));
     rove(list, choose);
-}
-
-function makeTheme() {
-    const root = document.documentElement, names = { "": "Auto", light: "Light", dark: "Dark" };
-    const set = (theme) => {
-        if (theme) root.dataset.theme = theme;
-        else delete root.dataset.theme;
-        $("theme").textContent = names[theme];
-        $("theme").setAttribute("aria-label", `Theme: ${names[theme]}`);
-        try {
-            localStorage.setItem("attnd-theme", theme);
-        } catch { /* a page without storage forgets it */ }
-        render();
-    };
-    let saved = "";
-    try {
-        saved = localStorage.getItem("attnd-theme") ?? "";
-    } catch { /* as above */ }
-    set(saved in names ? saved : "");
-    $("theme").addEventListener("click", () => set({ "": "dark", dark: "light", light: "" }[root.dataset.theme ?? ""]));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 }
 
 function stepHead(by) {
@@ -237,7 +226,8 @@ function start() {
     const begun = begin(); // the first request is under way while the page is built
     makeViews();
     makeColumns();
-    makeTheme();
+    restoreTheme();
+    wireTheme($("theme"), render);
     createForm($("request"));
     createExplain($("cell"));
     $("preset").append(h("option", { value: "", hidden: true }, "Own request"), ...PRESETS.map(({ id, title }) => h("option", { value: id }, title)));

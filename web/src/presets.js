@@ -25,7 +25,7 @@ export const PRESETS = [
         id: "notebook", title: "Notebook head", stage: "weights", cell: [7, 3],
         request: notebook,
         story: "The softmax of the masked scores: each row sums to 1, and the first query can only see itself. "
-            + "Query 7 spreads its attention (22.97 % on key 3), query 1 gives 84 % to itself.",
+            + "Query 7 spreads its attention (22.97\u00a0% on key 3), query 1 gives 84\u00a0% to itself.",
     },
     {
         id: "scaled", title: "Scaled head", stage: "weights",

@@ -1,11 +1,14 @@
-// tiles.js: a matrix as pictures of at most 256 × 256 pixels, made when they are first looked at. Where a pixel covers several
+// tiles.js: a matrix as pictures of at most TILE × TILE pixels, made when they are first looked at. Where a pixel covers several
 // cells it shows the one of the largest size, so that a lone bright cell is never lost.
 
 import { RGB_NAN, pixel, rowMaxima } from "./color.js";
 import { CAUSAL, MASK, PADDING, WINDOW } from "./bans.js";
 
-export const TILE = 256;
-const TILES_MAX = 700; // 256 KiB each
+export const TILE = 128, TILE_MOST = 256;
+const TILES_MAX = 2800; // 64 KiB each
+
+// Each tile is made here, then copied to its own canvas.
+const image = new ImageData(TILE_MOST, TILE_MOST), pixels = new Uint32Array(image.data.buffer);
 
 export const LAYER_COLORS = [
     { bit: CAUSAL, rgb: [86, 128, 190] },
@@ -18,13 +21,25 @@ const PIXEL_NAN = pixel(RGB_NAN);
 const PIXEL_HIDDEN = pixel([128, 128, 128], 60);
 
 export class Tiles {
-    // `picture`: { matrix, scale, bits(i, j) or null, bansHide, layers, hideFirst }.
+    // `side`: of a tile, in pixels, at most TILE_MOST. `picture`: { matrix, scale, bits(i, j) or null, bansHide, layers, hideFirst }.
     // bansHide: banned cells hold no number in this stage (weights, masked scores).
-    constructor(picture) {
+    constructor(picture, side = TILE) {
         this.picture = picture;
+        this.side = side;
         this.maxima = picture.scale.mode === "row" ? rowMaxima(picture.matrix, picture.hideFirst) : null;
         this.kept = new Map();
+        this.readWords(picture.matrix.data);
         this.layerPixels = LAYER_COLORS.map(({ bit, rgb }) => ({ bit, rgb, pixel: pixel(rgb, LAYER_ALPHA) }));
+    }
+
+    // The numbers as integers: floats whole, of doubles the upper halves.
+    readWords(data) {
+        const double = data instanceof Float64Array;
+        this.wide = double ? 1 : 0;
+        this.words = new Int32Array(data.buffer, data.byteOffset, data.length << this.wide);
+        this.infinite = double ? 0x7ff00000 : 0x7f800000;
+        this.oneNumber = double ? new Float64Array(1) : new Float32Array(1);
+        this.oneWord = new Int32Array(this.oneNumber.buffer);
     }
 
     find(levelX, levelY, tileX, tileY) {
@@ -32,43 +47,72 @@ export class Tiles {
     }
 
     make(levelX, levelY, tileX, tileY) {
-        const { rows, cols } = this.picture.matrix;
-        const left = (tileX * TILE) << levelX, top = (tileY * TILE) << levelY;
-        const width = Math.min(TILE, Math.ceil((cols - left) / (1 << levelX)));
-        const height = Math.min(TILE, Math.ceil((rows - top) / (1 << levelY)));
+        const { rows, cols } = this.picture.matrix, { side } = this;
+        const left = (tileX * side) << levelX, top = (tileY * side) << levelY;
+        const width = Math.min(side, Math.ceil((cols - left) / (1 << levelX)));
+        const height = Math.min(side, Math.ceil((rows - top) / (1 << levelY)));
         const canvas = document.createElement("canvas");
         canvas.width = width;
         canvas.height = height;
-        const context = canvas.getContext("2d"), image = context.createImageData(width, height);
-        this.paint(new Uint32Array(image.data.buffer), width, height, left, top, 1 << levelX, 1 << levelY);
-        context.putImageData(image, 0, 0);
+        this.paint(width, height, left, top, 1 << levelX, 1 << levelY);
+        canvas.getContext("2d").putImageData(image, 0, 0, 0, 0, width, height);
         if (this.kept.size >= TILES_MAX) this.kept.delete(this.kept.keys().next().value);
         this.kept.set(`${levelX}.${levelY}.${tileX}.${tileY}`, canvas);
         return canvas;
     }
 
-    paint(pixels, width, height, left, top, stepX, stepY) {
-        const { matrix, hideFirst } = this.picture, { rows, cols, data } = matrix;
-        for (let y = 0, at = 0; y < height; y++) {
+    paint(width, height, left, top, stepX, stepY) {
+        const { matrix, hideFirst } = this.picture, { rows, cols, data } = matrix, hidesCell = hideFirst && left === 0 && stepX === 1;
+        for (let y = 0; y < height; y++) {
             const i0 = top + y * stepY, i1 = Math.min(rows, i0 + stepY);
-            for (let x = 0; x < width; x++, at++) {
-                const j0 = left + x * stepX, j1 = Math.min(cols, j0 + stepX);
-                let value = data[i0 * cols + j0], size = value < 0 ? -value : value, row = i0;
-                if (stepX > 1 || stepY > 1) {
-                    if (size === Infinity) size = -1;
-                    for (let i = i0; i < i1; i++)
-                        for (let j = j0, k = i * cols + j0; j < j1; j++, k++) {
-                            const other = data[k], otherSize = other < 0 ? -other : other;
-                            if (otherSize > size && otherSize !== Infinity) {
-                                value = other;
-                                size = otherSize;
-                                row = i;
-                            }
-                        }
-                }
-                pixels[at] = hideFirst && j0 === 0 && j1 === 1 ? PIXEL_HIDDEN : this.pixelOf(value, row, i1 - 1, j0);
+            for (let x = 0, at = y * TILE_MOST; x < width; x++, at++) {
+                const j0 = left + x * stepX, j1 = Math.min(cols, j0 + stepX), row = this.maxima ? this.fullest(i0, i1, j0, j1) : i0;
+                const value = stepX === 1 && stepY === 1 ? data[i0 * cols + j0] : this.largest(row, this.maxima ? row + 1 : i1, j0, j1);
+                pixels[at] = hidesCell && x === 0 ? PIXEL_HIDDEN : this.pixelOf(value, row, i1 - 1, j0);
             }
         }
+    }
+
+    // The number of the largest size; NaN where there is one; infinity only where there is nothing else. The sizes of floats are in
+    // the order of their bits, so this compares integers, and without branches, which random numbers would mislead. The sign takes
+    // the place of the last bit (of 24; of doubles, the upper 21 are seen): no colour shows that.
+    largest(i0, i1, j0, j1) {
+        const { cols } = this.picture.matrix, { words, wide } = this;
+        let most = 0;
+        for (let i = i0; i < i1; i++)
+            for (let k = i * cols + j0, end = i * cols + j1; k < end; k++) {
+                const word = words[(k << wide) + wide], more = ((word & 0x7ffffffe) | (word >>> 31)) - most;
+                most += more & ~(more >> 31);
+            }
+        if (most >= this.infinite) return this.largestFinite(i0, i1, j0, j1);
+        this.oneWord[wide] = (most & 0x7ffffffe) | (most << 31);
+        return this.oneNumber[0];
+    }
+
+    largestFinite(i0, i1, j0, j1) {
+        const { cols, data } = this.picture.matrix;
+        let value = data[i0 * cols + j0], size = -1;
+        for (let i = i0; i < i1; i++)
+            for (let j = j0; j < j1; j++) {
+                const other = data[i * cols + j], otherSize = Math.abs(other);
+                if (otherSize !== otherSize) return other;
+                if (otherSize <= size || otherSize === Infinity) continue;
+                value = other;
+                size = otherSize;
+            }
+        return value;
+    }
+
+    // The row whose largest number is the most of that row's maximum.
+    fullest(i0, i1, j0, j1) {
+        let row = i0, most = -1;
+        for (let i = i0; i < i1; i++) {
+            const share = Math.abs(this.largest(i, i + 1, j0, j1)) / this.maxima[i];
+            if (share <= most) continue;
+            row = i;
+            most = share;
+        }
+        return row;
     }
 
     // (banRow, banCol) stands for what a pixel covers where all of it may be banned.

@@ -3,14 +3,14 @@
 import { app } from "../app.js";
 import { h, onFrame } from "../dom.js";
 import { MEAN } from "../run.js";
-import { Tiles, TILE } from "../tiles.js";
+import { Tiles, TILE_MOST } from "../tiles.js";
 
 const SIDE = 118;
 
 // A whole matrix on a small canvas, by the largest of what a pixel covers.
 function paintThumbnail(canvas, picture) {
-    const { rows, cols } = picture.matrix, step = (n) => Math.max(0, Math.ceil(Math.log2(n / TILE)));
-    const tile = new Tiles(picture).make(step(cols), step(rows), 0, 0), ratio = window.devicePixelRatio || 1;
+    const { rows, cols } = picture.matrix, step = (n) => Math.max(0, Math.ceil(Math.log2(n / TILE_MOST)));
+    const tile = new Tiles(picture, TILE_MOST).make(step(cols), step(rows), 0, 0), ratio = window.devicePixelRatio || 1;
     const scale = SIDE / Math.max(rows, cols), width = Math.max(8, Math.round(cols * scale)), height = Math.max(8, Math.round(rows * scale));
     canvas.width = width * ratio;
     canvas.height = height * ratio;

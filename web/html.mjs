@@ -1,0 +1,45 @@
+// html.mjs: markup from templates. What is put into one is escaped, unless it is markup already.
+//
+//   html`<ul>${items.map((item) => html`<li>${item}</li>`)}</ul>`    lists are joined; null, undefined and false leave nothing
+//   prose(text), words(text)                                        markdown: paragraphs, or a line
+//   json(text)                                                      JSON with its names, strings and numbers told apart
+
+import markdown from "markdown-it";
+
+const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+class Markup {
+    constructor(text) {
+        this.text = text;
+    }
+
+    toString() {
+        return this.text;
+    }
+}
+
+const escape = (text) => text.replace(/[&<>"]/g, (character) => ENTITIES[character]);
+
+function toMarkup(value) {
+    if (value instanceof Markup) return value.text;
+    if (Array.isArray(value)) return value.map(toMarkup).join("");
+    return value === null || value === undefined || value === false ? "" : escape(String(value));
+}
+
+export const html = (strings, ...values) => new Markup(String.raw({ raw: strings }, ...values.map(toMarkup)));
+
+export const joined = (parts, separator) => parts.flatMap((part, i) => (i ? [separator, part] : [part]));
+
+const commonmark = markdown("commonmark", { html: false });
+export const prose = (text) => text && new Markup(commonmark.render(text));
+export const words = (text) => text && new Markup(commonmark.renderInline(text.trim()));
+
+const JSON_WORD = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*|true|false|null)|[^"\w-]+/g;
+
+export function json(text) {
+    JSON.parse(text); // throws, and so ends the build, where an example is none
+    return [...text.matchAll(JSON_WORD)].map(([all, string, colon, literal]) => {
+        if (string && colon) return html`<span class="name">${string}</span>${colon}`;
+        return string ? html`<span class="text">${string}</span>` : literal ? html`<span class="literal">${literal}</span>` : all;
+    });
+}

@@ -1,0 +1,93 @@
+// schemas.mjs: JSON Schema as openapi.yaml uses it, in markup: a type in a few words, fields with their meaning, whole schemas.
+//
+// A schema with a name is shown once, at #schema-NAME, where it is first asked for; after that, and within types, by a link.
+
+import { html, joined, prose, words } from "./html.mjs";
+
+const code = (text) => html`<code>${text}</code>`;
+const literal = (value) => code(JSON.stringify(value));
+const or = (parts) => joined(parts, " or ");
+const nameOf = (schema) => schema.$ref?.split("/").at(-1);
+export const schemaLink = (name) => html`<a href="#schema-${name}">${name}</a>`;
+
+// ---- types ----
+
+function typeOf(schema) {
+    const alternatives = schema.anyOf ?? schema.oneOf;
+    if (schema.$ref) return schemaLink(nameOf(schema));
+    if ("const" in schema) return literal(schema.const);
+    if (schema.enum) return joined(schema.enum.map(literal), " · ");
+    if (alternatives && !alternatives.some(({ title }) => title)) return or(alternatives.map(typeOf));
+    if (schema.items) return html`array of ${schema.items.anyOf ? html`(${typeOf(schema.items)})` : typeOf(schema.items)}`;
+    return schema.contentEncoding ? html`${schema.contentEncoding}` : schema.type;
+}
+
+const LIMITS = {
+    minimum: (x) => `at least ${x}`, exclusiveMinimum: (x) => `above ${x}`, maximum: (x) => `at most ${x}`, multipleOf: (x) => `a multiple of ${x}`,
+    maxLength: (x) => `at most ${x} characters`, minItems: (x) => `at least ${x} of them`, maxItems: (x) => `at most ${x} of them`,
+};
+
+function limitsOf(schema) {
+    const said = { ...schema };
+    if (schema.minItems !== undefined && schema.minItems === schema.maxItems) delete said.minItems, delete said.maxItems;
+    const limits = Object.entries(LIMITS).filter(([name]) => name in said).map(([name, say]) => say(said[name]));
+    if (!("minItems" in said) && "minItems" in schema) limits.push(`${schema.minItems} of them`);
+    const inner = schema.items ? limitsOf(schema.items) : [];
+    return [...limits, ...inner.map((limit) => (limits.length ? `each ${limit}` : limit)), ...("default" in schema ? [html`default ${literal(schema.default)}`] : [])];
+}
+
+const typeLine = (schema) => html`<span class="type">${joined([typeOf(schema), ...limitsOf(schema)].filter(Boolean), ", ")}</span>`;
+
+// ---- fields ----
+
+// The objects without a name that a type speaks of.
+function innerObjects(schema) {
+    if (schema.$ref) return [];
+    if (schema.properties) return [schema];
+    return [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.items ? [schema.items] : [])].flatMap(innerObjects);
+}
+
+function fields({ properties, required = [] }) {
+    return html`<dl class="fields">${Object.entries(properties).map(([name, schema]) => field(name, schema, required.includes(name)))}</dl>`;
+}
+
+export function field(name, schema, required, description = schema.description) {
+    return html`<div><dt><code>${name}</code>${required && html` <span class="required">required</span>`}</dt>
+        <dd>${typeLine(schema)}${description && html`<span class="meaning">${words(description)}</span>`}${innerObjects(schema).map(fields)}</dd></div>`;
+}
+
+// ---- schemas with names ----
+
+const needs = (names) => joined(names.map(code), ", ");
+
+// Alternatives that differ in which fields they have.
+function forms(schema) {
+    const titled = (schema.oneOf ?? []).filter(({ title }) => title);
+    return titled.length > 0 && html`<ul>${titled.map(({ title, required, not }) =>
+        html`<li>${title}: with ${needs(required)}; without ${needs(not.anyOf.flatMap((other) => other.required))}</li>`)}</ul>`;
+}
+
+export class Schemas {
+    constructor(schemas) {
+        this.schemas = schemas;
+        this.shown = new Set();
+    }
+
+    // Whole where it has a name that was not shown yet, else its type.
+    show(schema) {
+        const name = nameOf(schema);
+        if (!name || this.shown.has(name)) return html`<p>${typeLine(schema)} ${words(schema.description)}</p>`;
+        this.shown.add(name);
+        return html`<div class="schema" id="schema-${name}">${this.body(name)}</div>`;
+    }
+
+    body(name) {
+        const schema = this.schemas[name], objects = innerObjects(schema);
+        return html`<p class="schema-name"><code>${name}</code> ${schema.type !== "object" && typeLine(schema)}</p>${prose(schema.description)}${forms(schema)}${objects.map(fields)}`;
+    }
+
+    // Those that nothing has shown.
+    rest() {
+        return Object.keys(this.schemas).filter((name) => !this.shown.has(name)).map((name) => this.show({ $ref: `#/components/schemas/${name}` }));
+    }
+}
