@@ -267,6 +267,32 @@ static void huge_values(void **state)
     attention_case_done(&c);
 }
 
+/* An infinity among the values whose weight vanishes in float32, or was 1 until a larger score was found: infinite as long as
+ * double has a weight for it, and NaN beyond. */
+static void infinity_of_a_small_weight(void **state)
+{
+    (void)state;
+    static const double differences[] = {1, 50, 110, 600, 800};
+    for (size_t k = 0; k < 10; k++) {
+        struct attention_dims dims = {k % 3 == 2 ? DTYPE_F64 : DTYPE_F32, 1, 1, 1, 20, 1100, 64, 64};
+        struct attention_case c;
+        double keys[1100];
+        const double one = 1, infinity = k % 4 == 0 ? -INFINITY : INFINITY;
+        kernel_turn(k / 2);
+        attention_case_init(&c, &dims, 0, k);
+        for (size_t j = 0; j < 1100; j++)
+            keys[j] = j == 5 || (k % 2 == 1 && j < 600) ? -differences[k / 2] : 0;
+        fill(&c.problem.query, &one, 1, 0);
+        fill(&c.problem.key, keys, 1100, 0);
+        struct tensor value = view_slice(&c.problem.value, 2, 5, 1);
+        value = view_slice(&value, 3, 3, 1);
+        view_store(&value, &infinity);
+        c.problem.scale = 1;
+        check_exact(&c);
+        attention_case_done(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +303,7 @@ int main(void)
         cmocka_unit_test(overflow_stays_in_its_row),
         cmocka_unit_test(no_scale_hides_nothing),
         cmocka_unit_test(huge_values),
+        cmocka_unit_test(infinity_of_a_small_weight),
     };
     return cmocka_run_group_tests(tests, blas_setup, NULL);
 }
