@@ -6,7 +6,6 @@
 
 #ifdef __SSE2__
 #include <emmintrin.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -34,8 +33,8 @@
 static const uint8_t first_bytes[32][16] __attribute__((aligned(16))) = {UP_TO_31(FIRST_BYTES)};
 static const uint8_t first_digits[32][2][16] __attribute__((aligned(16))) = {UP_TO_31(FIRST_DIGITS)};
 
-/* What the two integers are worth, by the number of digits before the point. */
-#define NONE {NAN, NAN}
+/* What the two integers are worth, by the number of digits before the point: less than nothing where that is not usual. */
+#define NONE {-1, -1}
 static const double worth[32][2] __attribute__((aligned(16))) = {
     NONE,         {1e-7, 1e-15}, {1e-6, 1e-14}, {1e-5, 1e-13}, {1e-4, 1e-12}, {1e-3, 1e-11}, {1e-2, 1e-10}, {1e-1, 1e-9},
     {1e0, 1e-8},  {1e1, 1e-7},   {1e2, 1e-6},   {1e3, 1e-5},   {1e4, 1e-4},   {1e5, 1e-3},   {1e6, 1e-2},   {1e7, 1e-1},
@@ -72,12 +71,11 @@ static inline __m128d eights(__m128i digits)
 #define NEAR_PLACES 8192
 #define MIDDLE 0x10000000u /* in the 29 bits that float32 does not have */
 #define LEAST_CUT_BITS 0x3f60000000000000u
-#define INFINITY_BITS 0x7ff0000000000000u
 static inline bool in_doubt(uint64_t bits, size_t digit_count)
 {
     uint64_t least = digit_count > 16 ? LEAST_CUT_BITS : 0;
     return ((uint32_t)bits & (2 * MIDDLE - 1)) - (MIDDLE - NEAR_PLACES) < 2 * NEAR_PLACES ||
-           bits - least >= INFINITY_BITS - LEAST_CUT_BITS; /* worth was NaN, or it is below the least */
+           (bits - least) >> 63 != 0; /* below the least */
 }
 
 /* Returns the first byte behind the comma; NULL where the number is not usual. */
