@@ -28,18 +28,24 @@
         ONES(n, 0), ONES(n, 1), ONES(n, 2), ONES(n, 3), ONES(n, 4), ONES(n, 5), ONES(n, 6), ONES(n, 7), ONES(n, 8),            \
             ONES(n, 9), ONES(n, 10), ONES(n, 11), ONES(n, 12), ONES(n, 13), ONES(n, 14), ONES(n, 15)                           \
     }
-#define FIRST_DIGITS(n) {FIRST_BYTES(n), FIRST_BYTES((n) - 16)}
+#define FIRST_DIGITS(n)                                                                                                        \
+    {                                                                                                                          \
+        FIRST_BYTES(n), FIRST_BYTES((n)-16)                                                                                    \
+    }
 
 static const uint8_t first_bytes[32][16] __attribute__((aligned(16))) = {UP_TO_31(FIRST_BYTES)};
 static const uint8_t first_digits[32][2][16] __attribute__((aligned(16))) = {UP_TO_31(FIRST_DIGITS)};
 
 /* What the two integers are worth, by the number of digits before the point: less than nothing where that is not usual. */
-#define NONE {-1, -1}
+#define NONE                                                                                                                   \
+    {                                                                                                                          \
+        -1, -1                                                                                                                 \
+    }
 static const double worth[32][2] __attribute__((aligned(16))) = {
-    NONE,         {1e-7, 1e-15}, {1e-6, 1e-14}, {1e-5, 1e-13}, {1e-4, 1e-12}, {1e-3, 1e-11}, {1e-2, 1e-10}, {1e-1, 1e-9},
-    {1e0, 1e-8},  {1e1, 1e-7},   {1e2, 1e-6},   {1e3, 1e-5},   {1e4, 1e-4},   {1e5, 1e-3},   {1e6, 1e-2},   {1e7, 1e-1},
-    {1e8, 1e0},   NONE,          NONE,          NONE,          NONE,          NONE,          NONE,          NONE,
-    NONE,         NONE,          NONE,          NONE,          NONE,          NONE,          NONE,          NONE,
+    NONE,        {1e-7, 1e-15}, {1e-6, 1e-14}, {1e-5, 1e-13}, {1e-4, 1e-12}, {1e-3, 1e-11}, {1e-2, 1e-10}, {1e-1, 1e-9},
+    {1e0, 1e-8}, {1e1, 1e-7},   {1e2, 1e-6},   {1e3, 1e-5},   {1e4, 1e-4},   {1e5, 1e-3},   {1e6, 1e-2},   {1e7, 1e-1},
+    {1e8, 1e0},  NONE,          NONE,          NONE,          NONE,          NONE,          NONE,          NONE,
+    NONE,        NONE,          NONE,          NONE,          NONE,          NONE,          NONE,          NONE,
 };
 
 /* The first digit that may not be 0, by the same number: '0' where others follow it before the point, else none. */

@@ -1,10 +1,10 @@
-/* The shortest digits as in Giulietti 2021, section 9 (see number_write.c), where they take one product.
+/* The shortest digits, as Giulietti 2021 defines them (see number_write.c), of floats for which one product is enough.
  *
- * A usual float32 is c * gap, c its significand of 24 bits. In units of the eighth decimal place counted from a place that its
- * exponent alone decides, gap is less than 1 and at least 1/10, and exact in 32 bits, since it is an integer times a power of two.
- * So the product is exact, too: eight digits above its 32 lowest bits, a fraction in them. All that reads back as the float lies
- * within gap / 2 of it, ends included where c is even. Where that holds an integer, the eight digits are the text, else the fraction
- * rounded to one digit is a ninth. Where the point goes is known before the digits are. */
+ * A usual float32 is c * 2^q, c its significand of 24 bits. Of the powers of ten let P be the one with P / 10 <= 2^q < P. In units
+ * of P the float is c * gap, where gap = 2^q / P is 10^n * 2^q with n > 0, exact in 32 bits behind the point: so the product is
+ * exact, too, its integer part has at most eight digits, and where the decimal point goes among them is known before they are.
+ * What reads back as the float lies within gap / 2 of the product, ends included where c is even. Where that holds an integer, its
+ * eight digits are the text; else the fraction, rounded to a ninth digit, goes behind them. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -29,7 +29,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a word's first charac
  * eight bytes are digits & before | point | digits << shift_bits & after, with the digits in a word. */
 struct place {
     uint64_t before, after, point;
-    uint32_t gap;           /* between two such floats, in units of the last d, a fraction of 2^32 */
+    uint32_t gap;           /* in 1 / 2^32 */
     uint8_t shift_bits;     /* of the digits behind the point: 8 for each character before them that is none of theirs */
     uint8_t ninth;          /* where e is */
     uint8_t text_bytes_min; /* with one digit behind the point */
@@ -38,20 +38,52 @@ struct place {
 
 #define BELOW(n) ((UINT64_C(1) << 8 * (n)) - 1)
 #define GAP(field, power) ((uint32_t)((UINT64_C(power) << ((field)-FIELD_MIN)) >> (F32_BIAS - FIELD_MIN - 32)))
-#define AMONG(field, power, n) {BELOW(n), ~BELOW(n) << 8, (uint64_t)'.' << 8 * (n), GAP(field, power), 8, 9, (n) + 2, (n) > 1}
+#define AMONG(field, power, n)                                                                                                 \
+    {                                                                                                                          \
+        BELOW(n), ~BELOW(n) << 8, (uint64_t)'.' << 8 * (n), GAP(field, power), 8, 9, (n) + 2, (n) > 1                          \
+    }
 #define BEHIND(field, power, zeros)                                                                                            \
-    {0, UINT64_MAX, 0x3030303030302e30u & BELOW(2 + (zeros)), GAP(field, power), 8 * (2 + (zeros)), 10 + (zeros), 0, 0}
+    {                                                                                                                          \
+        0, UINT64_MAX, 0x3030303030302e30u & BELOW(2 + (zeros)), GAP(field, power), 8 * (2 + (zeros)), 10 + (zeros), 0, 0      \
+    }
 
 static const struct place places[FIELD_END - FIELD_MIN] = {
-    BEHIND(111, 100000000000, 3), BEHIND(112, 100000000000, 3), BEHIND(113, 100000000000, 3), BEHIND(114, 10000000000, 2),
-    BEHIND(115, 10000000000, 2),  BEHIND(116, 10000000000, 2),  BEHIND(117, 1000000000, 1),   BEHIND(118, 1000000000, 1),
-    BEHIND(119, 1000000000, 1),   BEHIND(120, 1000000000, 1),   BEHIND(121, 100000000, 0),    BEHIND(122, 100000000, 0),
-    BEHIND(123, 100000000, 0),    AMONG(124, 10000000, 1),      AMONG(125, 10000000, 1),      AMONG(126, 10000000, 1),
-    AMONG(127, 1000000, 2),       AMONG(128, 1000000, 2),       AMONG(129, 1000000, 2),       AMONG(130, 1000000, 2),
-    AMONG(131, 100000, 3),        AMONG(132, 100000, 3),        AMONG(133, 100000, 3),        AMONG(134, 10000, 4),
-    AMONG(135, 10000, 4),         AMONG(136, 10000, 4),         AMONG(137, 1000, 5),          AMONG(138, 1000, 5),
-    AMONG(139, 1000, 5),          AMONG(140, 1000, 5),          AMONG(141, 100, 6),           AMONG(142, 100, 6),
-    AMONG(143, 100, 6),           AMONG(144, 10, 7),            AMONG(145, 10, 7),            AMONG(146, 10, 7),
+    BEHIND(111, 100000000000, 3),
+    BEHIND(112, 100000000000, 3),
+    BEHIND(113, 100000000000, 3),
+    BEHIND(114, 10000000000, 2),
+    BEHIND(115, 10000000000, 2),
+    BEHIND(116, 10000000000, 2),
+    BEHIND(117, 1000000000, 1),
+    BEHIND(118, 1000000000, 1),
+    BEHIND(119, 1000000000, 1),
+    BEHIND(120, 1000000000, 1),
+    BEHIND(121, 100000000, 0),
+    BEHIND(122, 100000000, 0),
+    BEHIND(123, 100000000, 0),
+    AMONG(124, 10000000, 1),
+    AMONG(125, 10000000, 1),
+    AMONG(126, 10000000, 1),
+    AMONG(127, 1000000, 2),
+    AMONG(128, 1000000, 2),
+    AMONG(129, 1000000, 2),
+    AMONG(130, 1000000, 2),
+    AMONG(131, 100000, 3),
+    AMONG(132, 100000, 3),
+    AMONG(133, 100000, 3),
+    AMONG(134, 10000, 4),
+    AMONG(135, 10000, 4),
+    AMONG(136, 10000, 4),
+    AMONG(137, 1000, 5),
+    AMONG(138, 1000, 5),
+    AMONG(139, 1000, 5),
+    AMONG(140, 1000, 5),
+    AMONG(141, 100, 6),
+    AMONG(142, 100, 6),
+    AMONG(143, 100, 6),
+    AMONG(144, 10, 7),
+    AMONG(145, 10, 7),
+    AMONG(146, 10, 7),
 };
 
 /* ---- The digits ---- */

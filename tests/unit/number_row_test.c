@@ -14,7 +14,8 @@
 #define ROW 64
 #define TEXT_BYTES_MAX 40
 #define ROW_BYTES_MAX (ROW * (TEXT_BYTES_MAX + 2))
-#define LAST "0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25" /* so many that whatever stands before is not near to the end */
+#define LAST                                                                                                                   \
+    "0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25,0.25" /* so many that whatever stands before is not near to the end */
 #define UNTOUCHED '~'
 
 /* Whether `text` is taken from before other numbers; it is read right then. */
@@ -39,9 +40,29 @@ static void takes_what_is_usual(void **state)
 {
     (void)state;
     static const char texts[][TEXT_BYTES_MAX] = {
-        "0", "-0", "1", "-7", "10", "0.0", "-0.0", "0.5", "-1.5", "12.25", "1234567.5", " 0.1", " -0.1", "0.69314718",
-        "0.6931471824645996", "-0.69314718246459961", "1.4142135381698608", "0.0019531250000001", "0.0123456789012345678",
-        "123456789012345.6", "1234567890123456", "9999999999999999", "0.1000000000000000000000000000",
+        "0",
+        "-0",
+        "1",
+        "-7",
+        "10",
+        "0.0",
+        "-0.0",
+        "0.5",
+        "-1.5",
+        "12.25",
+        "1234567.5",
+        " 0.1",
+        " -0.1",
+        "0.69314718",
+        "0.6931471824645996",
+        "-0.69314718246459961",
+        "1.4142135381698608",
+        "0.0019531250000001",
+        "0.0123456789012345678",
+        "123456789012345.6",
+        "1234567890123456",
+        "9999999999999999",
+        "0.1000000000000000000000000000",
         "-12345.678901234567890123456",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts && any_is_usual(); i++) {
@@ -55,11 +76,56 @@ static void leaves_what_is_not(void **state)
 {
     (void)state;
     static const char texts[][TEXT_BYTES_MAX] = {
-        "", "-", ".", "-.", "1.", "-1.", ".5", "-.5", "+1", "--1", "- 1", "01", "-01", "00", "01.5", "00.5", "1.2.3", "1..2", "0x1",
-        "1e5", "1E5", "1.5e-3", "NaN", "Infinity", "\"NaN\"", "null", "true", "[1", "1]", "1 ", "1\t", "  1", "\t1", "1 2", "1;2",
-        "1:", "/1", "1/2", "12345678901234567", "12345678901234567.5", "123456789012345678901234567890", "0.1x", "0.1234567890123456x",
+        "",
+        "-",
+        ".",
+        "-.",
+        "1.",
+        "-1.",
+        ".5",
+        "-.5",
+        "+1",
+        "--1",
+        "- 1",
+        "01",
+        "-01",
+        "00",
+        "01.5",
+        "00.5",
+        "1.2.3",
+        "1..2",
+        "0x1",
+        "1e5",
+        "1E5",
+        "1.5e-3",
+        "NaN",
+        "Infinity",
+        "\"NaN\"",
+        "null",
+        "true",
+        "[1",
+        "1]",
+        "1 ",
+        "1\t",
+        "  1",
+        "\t1",
+        "1 2",
+        "1;2",
+        "1:",
+        "/1",
+        "1/2",
+        "12345678901234567",
+        "12345678901234567.5",
+        "123456789012345678901234567890",
+        "0.1x",
+        "0.1234567890123456x",
         /* halfway between two, and what cannot be told from it */
-        "16777217", "16777217.0", "-16777219", "1.00000005960464477539062500", "1.00000005960464470", "1.0000000596046448",
+        "16777217",
+        "16777217.0",
+        "-16777219",
+        "1.00000005960464477539062500",
+        "1.00000005960464470",
+        "1.0000000596046448",
         /* too many digits of a number too small */
         "0.00195312499999999",
         /* too long to see a comma */
@@ -106,7 +172,11 @@ static size_t draw_texts(struct draw *draw, char *row, float expected[ROW])
             float below = (float)x;
             x = ((double)below + (double)nextafterf(below, INFINITY)) / 2;
         }
-        int bytes = snprintf(end, TEXT_BYTES_MAX, formats[kind < 20 ? 0 : kind < 38 ? 1 : kind - 37], (int)draw_size(draw, 1, 19), x);
+        int bytes = snprintf(end, TEXT_BYTES_MAX,
+                             formats[kind < 20   ? 0
+                                     : kind < 38 ? 1
+                                                 : kind - 37],
+                             (int)draw_size(draw, 1, 19), x);
         expected[i] = strtof(end, NULL);
         end += bytes;
         *end++ = ',';
@@ -162,7 +232,8 @@ static void writes_rows(void **state)
     for (size_t n = 0; n < number_cases(40000); n++) {
         float row[ROW];
         for (size_t i = 0; i < ROW; i++)
-            row[i] = n % 2 ? number_draw_f32(&draw) : (float)(draw_normal(&draw) * pow(10, (double)draw_size(&draw, 0, 12) - 6));
+            row[i] =
+                n % 2 ? number_draw_f32(&draw) : (float)(draw_normal(&draw) * pow(10, (double)draw_size(&draw, 0, 12) - 6));
         row[3] = -0.0F;
         row[4] = NAN;
         row[5] = -INFINITY;
