@@ -3,8 +3,9 @@
  * A usual float32 is c * 2^q, c its significand of 24 bits. Of the powers of ten let P be the one with P / 10 <= 2^q < P. In units
  * of P the float is c * gap, where gap = 2^q / P is 10^n * 2^q with n > 0, exact in 32 bits behind the point: so the product is
  * exact, too, its integer part has at most eight digits, and where the decimal point goes among them is known before they are.
- * What reads back as the float lies within gap / 2 of the product, ends included where c is even. Where that holds an integer, its
- * eight digits are the text; else the fraction, rounded to a ninth digit, goes behind them. */
+ * What reads back as the float lies within gap / 2 of the product. Where an integer does, its eight digits are the text; else the
+ * fraction, rounded to a ninth digit, goes behind them. The ends are no integers: 10^n * 2^(q - 1) has too few twos. Below a power of
+ * two only half as much reads back, but none of those here has an integer in the other half, nor its ninth digit. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,7 +16,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a word's first charac
 
 #define EIGHT_ZEROS 0x3030303030303030u
 
-/* Usual is 2^-16 <= |x| < 2^20, but no power of two: the float32 next to those are not equally far. */
+/* Usual is 2^-16 <= |x| < 2^20. */
 #define F32_FRACTION_BITS 23
 #define F32_BIAS (127 + F32_FRACTION_BITS)
 #define FIELD_MIN (127 - 16) /* of the exponent */
@@ -107,11 +108,10 @@ static inline struct digits shortest(uint32_t bits, uint64_t gap)
 {
     uint64_t hidden = UINT64_C(1) << F32_FRACTION_BITS;
     uint64_t product = ((bits & (hidden - 1)) | hidden) * gap;
-    uint64_t reach = gap / 2 - (bits & 1);
     uint64_t tenths = (product & UINT32_MAX) * 10;
     uint64_t ninth = (tenths + (UINT32_MAX >> 1) + (tenths >> 32 & 1)) >> 32; /* ties to even */
-    product += reach;
-    uint64_t none_inside = (2 * reach - (product & UINT32_MAX)) >> 63;
+    product += gap / 2;
+    uint64_t none_inside = (gap - (product & UINT32_MAX)) >> 63;
     return (struct digits){eight_digits(product >> 32), ninth & -none_inside};
 }
 
@@ -146,7 +146,7 @@ char *number_row_write_f32(const float *x, size_t count, char *out)
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, &x[i], sizeof bits);
-        bool usual = (bits & (UINT32_MAX >> 1)) - USUAL_MIN < USUAL_SPAN && bits << (32 - F32_FRACTION_BITS) != 0;
+        bool usual = (bits & (UINT32_MAX >> 1)) - USUAL_MIN < USUAL_SPAN;
         out = usual ? write_usual(bits, out) : write_other(x[i], out);
     }
     return out;
