@@ -9,6 +9,7 @@
 #include "api/lift_fault.h"
 #include "api/lift_text.h"
 #include "api/number_read.h"
+#include "api/number_row.h"
 #include "core/size.h"
 
 /* An array's text ends with its ']', and lift_scan saw to it that this one matches its '['. So whatever stops at a ']'
@@ -78,12 +79,22 @@ static inline const char *read_element(struct lift_reading *reading, enum dtype 
     return read_odd(reading, i, at, ret);
 }
 
+/* After a number that number_row_read_f32 leaves, so many are read one by one: where one has an exponent, others will have. */
+#define ONE_BY_ONE 8
+
 /* Reads elements [first, last) of a row of `count`, from behind the '[' or ',' before them on. Returns the first byte after the
  * ',' or ']' behind them, or NULL with the error set. */
 static inline __attribute__((always_inline)) const char *read_row(struct lift_reading *reading, enum dtype dtype, size_t count,
                                                                   size_t first, size_t last, const char *at, void *ret)
 {
+    size_t usual_from = first;
     for (size_t i = first; i < last; i++) {
+        if (dtype == DTYPE_F32 && i >= usual_from) {
+            i += number_row_read_f32(&at, reading->end, size_min(last, count - 1) - i, (float *)ret + i);
+            if (i == last)
+                break;
+            usual_from = i + ONE_BY_ONE;
+        }
         at = read_element(reading, dtype, i, space_end(at), ret);
         if (at == NULL)
             return NULL;

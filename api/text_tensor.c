@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "api/number_row.h"
 #include "api/number_write.h"
 #include "core/size.h"
 
@@ -13,13 +14,25 @@ static char *put_f32(float x, int decimals, char *at)
     return decimals < 0 ? number_write_f32(x, at) : number_write_f32_rounded(x, decimals, at);
 }
 
+/* The comma that number_row_write_f32 puts before the first takes the place of what stands there, for a while. */
+static char *put_row_f32(const float *x, size_t count, char *at)
+{
+    char before = at[-1];
+    char *end = number_row_write_f32(x, count, at - 1);
+    at[-1] = before;
+    return end;
+}
+
 static char *put_f64(double x, int decimals, char *at)
 {
     return decimals < 0 ? number_write_f64(x, at) : number_write_f64_rounded(x, decimals, at);
 }
 
+/* Behind the bracket or comma that is there. */
 static char *put_row(const struct tensor *t, struct text_style style, size_t first, size_t count, char *at)
 {
+    if (t->dtype == DTYPE_F32 && style.decimals < 0)
+        return put_row_f32((const float *)t->data + first, count, at);
     for (size_t i = 0; i < count; i++) {
         if (t->dtype == DTYPE_F32)
             at = put_f32(((const float *)t->data)[first + i], style.decimals, at);

@@ -1,10 +1,10 @@
-// ns a number that JSON.parse and JSON.stringify take for the array in a file; CPU time, medians. Prints one JSON array.
+// ns a number that JSON.parse and JSON.stringify take for the array in a file; CPU time, the best of several runs. Prints one JSON array.
 import { readFileSync } from "node:fs";
 
 const text = readFileSync(process.argv[2], "utf8");
 const runs = 7;
 
-function median(run, count) {
+function best(run, count) {
   const took = [];
   for (let i = 0; i < runs; i++) {
     const start = process.cpuUsage();
@@ -12,10 +12,10 @@ function median(run, count) {
     const { user, system } = process.cpuUsage(start);
     took.push(((user + system) * 1000) / count);
   }
-  return took.sort((a, b) => a - b)[runs >> 1];
+  return Math.min(...took);
 }
 
 const numbers = JSON.parse(text);
-const read = median(() => JSON.parse(text), numbers.length);
-const write = median(() => JSON.stringify(numbers), numbers.length);
+const read = best(() => JSON.parse(text), numbers.length);
+const write = best(() => JSON.stringify(numbers), numbers.length);
 console.log(JSON.stringify([read, write, process.version]));

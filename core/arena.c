@@ -2,11 +2,16 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "core/size.h"
 
 /* Small allocations share blocks of this size; a larger one gets a block of its own. */
 #define ARENA_BLOCK_BYTES ((size_t)64 * 1024)
+
+/* What lies in a block of this size and whole huge pages is worth them: faults of small ones cost more than their zeros. */
+#define ARENA_HUGE_BLOCK_BYTES_MIN ((size_t)4 << 20)
+#define ARENA_HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 struct arena_block {
     struct arena_block *older;
@@ -37,6 +42,13 @@ size_t arena_cost(size_t bytes)
     return size_multiply(2, size_add(rounded, ARENA_HEADER_BYTES));
 }
 
+/* No page but those inside of the block, so it takes no more memory than it has bytes. */
+static void ask_for_huge_pages(void *block, size_t bytes)
+{
+    size_t before = ARENA_HUGE_PAGE_BYTES - (uintptr_t)block % ARENA_HUGE_PAGE_BYTES;
+    (void)madvise((char *)block + before, (bytes - before) / ARENA_HUGE_PAGE_BYTES * ARENA_HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+}
+
 static struct arena_block *block_add(struct arena *arena, size_t bytes, struct error *err)
 {
     struct arena_block *block = aligned_alloc(ARENA_ALIGNMENT_BYTES, bytes);
@@ -44,6 +56,8 @@ static struct arena_block *block_add(struct arena *arena, size_t bytes, struct e
         (void)error_set(err, ERROR_NO_MEMORY, "the machine has no %zu bytes of memory left", bytes);
         return NULL;
     }
+    if (bytes >= ARENA_HUGE_BLOCK_BYTES_MIN)
+        ask_for_huge_pages(block, bytes);
     *block = (struct arena_block){.older = arena->newest, .bytes = bytes, .used = ARENA_HEADER_BYTES};
     arena->newest = block;
     return block;

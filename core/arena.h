@@ -1,6 +1,7 @@
 /* arena.h: one request's memory. Allocations grow until the cap and are freed all at once.
  *
- * Memory   blocks come from the operating system as they are asked for; untouched pages cost nothing.
+ * Memory   blocks come from the operating system as they are asked for; untouched pages cost nothing. Blocks of megabytes lie on
+ *          huge pages where the system has them, so what is touched there counts by 2 MB, never past the block.
  * Fails    no_memory, past the cap or where the system has none.
  * Threads  one arena belongs to one thread at a time. */
 #ifndef ATTND_CORE_ARENA_H

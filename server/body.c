@@ -78,12 +78,23 @@ bool body_append(struct body *body, const char *data, size_t bytes, struct error
     return true;
 }
 
+void body_hand_on(struct body *body)
+{
+    if (body->mapped == NULL)
+        return;
+    budget_keep_spare(body->budget, &body->mapped, &body->mapped_bytes);
+    body->data = NULL;
+    body->bytes = 0;
+}
+
 void body_done(struct body *body)
 {
+    body_hand_on(body);
     if (body->mapped != NULL)
-        budget_keep_spare(body->budget, body->mapped, body->mapped_bytes);
-    else
-        free(body->data);
+        (void)munmap(body->mapped, body->mapped_bytes);
+    free(body->data);
+    if (body->room_bytes >= BODY_MAPPED_BYTES_MIN)
+        budget_rest_spare(body->budget);
     if (body->room_bytes > 0)
         budget_return_body(body->budget, body->room_bytes);
     *body = (struct body){.budget = body->budget};

@@ -31,6 +31,10 @@ void body_init(struct body *body, struct budget *budget, size_t bytes_max);
  * Fails  no_memory: the budget or the machine has no room. */
 bool body_append(struct body *body, const char *data, size_t bytes, struct error *err) __attribute__((warn_unused_result));
 
+/* Lets the next large body have this one's pages, where it is large: at once, without a call to the system. The bytes are of no
+ * interest any more; body_done is still to come, and may take its time. */
+void body_hand_on(struct body *body);
+
 /* Frees the bytes and gives the booking back. Safe on a zeroed body, and twice. */
 void body_done(struct body *body);
 

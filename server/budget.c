@@ -38,22 +38,27 @@ static void let_go_locked(struct budget *budget, size_t bytes)
     budget->freed_bytes = 0;
 }
 
-/* Of two spares the larger stays. */
-void budget_keep_spare(struct budget *budget, void *mapped, size_t bytes)
+void budget_keep_spare(struct budget *budget, void **mapped, size_t *bytes)
 {
-    (void)madvise(mapped, bytes, MADV_FREE);
     sync_lock(&budget->mutex);
-    if (budget->spare == NULL || budget->spare_bytes < bytes) {
+    if (budget->spare == NULL || budget->spare_bytes < *bytes) {
         void *other = budget->spare;
         size_t other_bytes = budget->spare_bytes;
-        budget->spare = mapped;
-        budget->spare_bytes = bytes;
-        mapped = other;
-        bytes = other_bytes;
+        budget->spare = *mapped;
+        budget->spare_bytes = *bytes;
+        budget->spare_rests = false;
+        *mapped = other;
+        *bytes = other != NULL ? other_bytes : 0;
     }
     sync_unlock(&budget->mutex);
-    if (mapped != NULL)
-        (void)munmap(mapped, bytes);
+}
+
+void budget_rest_spare(struct budget *budget)
+{
+    sync_lock(&budget->mutex);
+    if (budget->spare != NULL && !budget->spare_rests)
+        budget->spare_rests = madvise(budget->spare, budget->spare_bytes, MADV_FREE) == 0;
+    sync_unlock(&budget->mutex);
 }
 
 void *budget_take_spare(struct budget *budget, size_t *bytes)

@@ -40,6 +40,7 @@ struct budget {
     struct budget_waiter *first, *last; /* those that wait for a grant */
     void *spare;                        /* owned: addresses that are kept, or NULL */
     size_t spare_bytes;
+    bool spare_rests; /* the system may take its pages */
 };
 
 void budget_init(struct budget *budget, size_t total_bytes, size_t grant_bytes_max);
@@ -48,8 +49,12 @@ void budget_init(struct budget *budget, size_t total_bytes, size_t grant_bytes_m
 bool budget_take_body(struct budget *budget, size_t bytes) __attribute__((warn_unused_result));
 void budget_return_body(struct budget *budget, size_t bytes);
 
-/* Takes over addresses from mmap, whose content is of no interest any more. */
-void budget_keep_spare(struct budget *budget, void *mapped, size_t bytes);
+/* Keeps addresses from mmap, whose content is of no interest any more, where they are more than those that are kept. Takes over
+ * *mapped and *bytes, and sets them to what is not kept, now the caller's; NULL: nothing. No call to the system. */
+void budget_keep_spare(struct budget *budget, void **mapped, size_t *bytes);
+
+/* Lets the system have the pages of what is kept, where it needs them. */
+void budget_rest_spare(struct budget *budget);
 
 /* Returns at least `*bytes` kept addresses, the caller's to unmap or to give back, and sets *bytes to how many; NULL: none. */
 void *budget_take_spare(struct budget *budget, size_t *bytes);

@@ -107,6 +107,7 @@ void request_completed(struct http_request *request, enum MHD_RequestTermination
         request_free(&request->garbage);
         return;
     }
+    body_hand_on(&request->body); /* the client's next one may be here before the monitor is */
     request->garbage.free = request_free;
     monitor_free_later(&daemon->monitor, &request->garbage);
 }

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "tests/check.h"
@@ -229,13 +230,82 @@ static void test_many_threads(void **state)
     budget_done(&budget); /* asserts that nothing is left */
 }
 
+/* ---- Addresses that are kept ---- */
+
+#define PAGE_BYTES ((size_t)65536)
+
+static void *map(size_t bytes)
+{
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(mapped, MAP_FAILED);
+    return memset(mapped, 1, bytes);
+}
+
+static void test_keeps_the_largest(void **state)
+{
+    struct budget budget;
+    void *small = map(PAGE_BYTES), *large = map(2 * PAGE_BYTES), *mapped = small;
+    size_t bytes = PAGE_BYTES;
+    (void)state;
+    budget_init(&budget, 4 * PAGE_BYTES, 0);
+    assert_null(budget_take_spare(&budget, &bytes));
+    budget_keep_spare(&budget, &mapped, &bytes);
+    assert_null(mapped);
+    assert_int_equal(bytes, 0);
+
+    mapped = large;
+    bytes = 2 * PAGE_BYTES;
+    budget_keep_spare(&budget, &mapped, &bytes);
+    assert_ptr_equal(mapped, small);
+    assert_int_equal(bytes, PAGE_BYTES);
+    budget_keep_spare(&budget, &mapped, &bytes);
+    assert_ptr_equal(mapped, small);
+    budget_rest_spare(&budget);
+    budget_rest_spare(&budget);
+
+    bytes = 3 * PAGE_BYTES;
+    assert_null(budget_take_spare(&budget, &bytes));
+    bytes = 10;
+    assert_ptr_equal(budget_take_spare(&budget, &bytes), large);
+    assert_int_equal(bytes, 2 * PAGE_BYTES);
+    assert_null(budget_take_spare(&budget, &bytes));
+    budget_rest_spare(&budget);
+    memset(large, 2, bytes);
+    assert_int_equal(munmap(large, bytes), 0);
+    budget_keep_spare(&budget, &mapped, &(size_t){PAGE_BYTES});
+    budget_done(&budget);
+}
+
+/* What is kept counts as given back, and goes when others need the room. */
+static void test_lets_go_of_what_is_kept(void **state)
+{
+    struct budget budget;
+    void *mapped = map(PAGE_BYTES);
+    size_t bytes = PAGE_BYTES;
+    (void)state;
+    budget_init(&budget, 2 * PAGE_BYTES, 0);
+    assert_true(budget_take_body(&budget, PAGE_BYTES));
+    budget_keep_spare(&budget, &mapped, &bytes);
+    budget_return_body(&budget, PAGE_BYTES);
+    assert_true(budget_take_body(&budget, 2 * PAGE_BYTES));
+    bytes = 1;
+    assert_null(budget_take_spare(&budget, &bytes));
+    budget_return_body(&budget, 2 * PAGE_BYTES);
+    budget_done(&budget);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bodies_have_a_share), cmocka_unit_test(test_grants_leave_less_for_bodies),
-        cmocka_unit_test(test_refused_at_once),     cmocka_unit_test(test_waits_in_line),
-        cmocka_unit_test(test_no_deadlock),         cmocka_unit_test(test_stopped_while_waiting),
+        cmocka_unit_test(test_bodies_have_a_share),
+        cmocka_unit_test(test_grants_leave_less_for_bodies),
+        cmocka_unit_test(test_refused_at_once),
+        cmocka_unit_test(test_waits_in_line),
+        cmocka_unit_test(test_no_deadlock),
+        cmocka_unit_test(test_stopped_while_waiting),
         cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_keeps_the_largest),
+        cmocka_unit_test(test_lets_go_of_what_is_kept),
     };
     return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
 }

@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include "api/number_read.h"
+#include "api/number_row.h"
 #include "tests/check.h"
 #include "tests/draw.h"
 #include "tests/number_text.h"
 #include "tests/setting.h"
 
 #define TEXT_BYTES_MAX 1200
-#define PADDING ", 0.25, 0.25, 0.25, 0.25]" /* longer than any reader looks ahead */
+#define PADDING ", 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25]" /* longer than any reader looks ahead */
 
 static void check_reads(const char *text, size_t bytes, size_t length, float f32, double f64)
 {
@@ -29,6 +30,20 @@ static void check_reads(const char *text, size_t bytes, size_t length, float f32
                  after_f64 ? after_f64 - text : 0, length);
     if (length > 0 && (memcmp(&read_f32, &f32, sizeof f32) != 0 || memcmp(&read_f64, &f64, sizeof f64) != 0))
         fail_msg("%.*s: read %a and %a, not %a and %a", (int)bytes, text, (double)read_f32, read_f64, (double)f32, f64);
+}
+
+/* The reader of rows takes the number or leaves it. */
+static void check_row_reads(const char *text, const char *end, size_t length, float f32)
+{
+    const char *at = text;
+    float read_f32 = -7;
+    if (*text == ' ')
+        return; /* it may pass over that */
+    if (number_row_read_f32(&at, end, 1, &read_f32) == 0)
+        assert_ptr_equal(at, text);
+    else if (length == 0 || text[length] != ',' || at != text + length + 1 || memcmp(&read_f32, &f32, sizeof f32) != 0)
+        fail_msg("%.*s: read %td bytes as %a, not %zu as %a", (int)(end - text), text, at - text, (double)read_f32, length,
+                 (double)f32);
 }
 
 /* Whatever the text is, it reads as the C library reads its longest prefix that is a number: at the end of memory, and
@@ -50,6 +65,7 @@ static void check_text_bytes(const char *text, size_t bytes)
     memcpy(padded, text, bytes);
     memcpy(padded + bytes, PADDING, sizeof PADDING);
     check_reads(padded, bytes + sizeof PADDING - 1, length, f32, f64);
+    check_row_reads(padded, padded + bytes + sizeof PADDING - 1, length, f32);
 }
 
 static void check_text(const char *text)
