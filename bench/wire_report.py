@@ -23,7 +23,7 @@ import orjson
 
 COUNT = 1_000_000
 RUNS = 7
-ROUNDS = 15
+ROUNDS = 31
 SIZES_MB = (1, 10, 100)
 ROW = 64
 SAFETENSORS = "application/x-safetensors"
