@@ -68,9 +68,7 @@ TEST_LIBRARIES := cmocka libcurl
 library_cflags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1) 2>/dev/null))
 library_libs = $(foreach library,$(1),$(or $(shell pkg-config --libs $(library) 2>/dev/null),$(patsubst %,-l%,$(library:lib%=%))))
 
-X86_64 := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
-
-DEFINES := -D_GNU_SOURCE -DATTND_VERSION='"$(VERSION)"' $(if $(X86_64),-DKERNEL_X86_64)
+DEFINES := -D_GNU_SOURCE -DATTND_VERSION='"$(VERSION)"'
 COMPILE_FLAGS := -std=gnu11 -I. $(DEFINES) $(call library_cflags,$(LIBRARIES) $(TEST_LIBRARIES))
 OPTIMISE := -O2 -g
 COMPILE = $(CC) $(COMPILE_FLAGS) $(OPTIMISE) $(NUMBERS) $(WARNINGS) $(HARDENING) $(SANITIZE) $(CFLAGS) -MMD -MP -c $< -o $@
@@ -81,10 +79,14 @@ TEST_LIBS := $(call library_libs,$(TEST_LIBRARIES)) $(LIBS)
 
 # ---- sources --------------------------------------------------------------------------------------------------------
 
-KERNEL_TARGETS := generic $(if $(X86_64),avx2 avx512)
+# The tables of core/kernels.c, by the processor that the compiler makes code for.
+KERNEL_TARGETS_x86_64 := avx2 avx512
+KERNEL_TARGETS_aarch64 := neon
+KERNEL_TARGETS := generic $(KERNEL_TARGETS_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))))
 KERNEL_generic :=
 KERNEL_avx2 := -mavx2 -mfma
 KERNEL_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
+KERNEL_neon := -DKERNEL_NEON
 
 objects = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)))
 programs = $(patsubst %.c,$(B)/%,$(wildcard $(1)))
@@ -168,7 +170,7 @@ $(B)/.deps: scripts/deps
 	$(Q)scripts/deps --check build && mkdir -p $(@D) && touch $@
 
 .SECONDARY:
--include $(shell [ ! -d $(B) ] || find $(B) -name '*.d')
+-include $(shell [ ! -d $(B) ] || find $(B) -name '*.d' -type f)
 
 # ---- the web UI -----------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
  * no step relies on a product being rounded on its own. */
 #include "core/kernels.h"
 
-#ifdef KERNEL_X86_64
+#ifdef __x86_64__
 #include <immintrin.h>
 #endif
 #include <math.h>
@@ -335,15 +335,23 @@ static bool finite_row_f64(const double *row, size_t count)
     return odd == 0;
 }
 
-#if defined __AVX512F__ || defined __AVX2__
-
-#ifdef __AVX512F__
-#define VECTOR_BYTES 64
-#define ROWS 12 /* 24 sums, 2 vectors of the panel, 1 of the row: of 32 registers */
-#else
-#define VECTOR_BYTES 32
-#define ROWS 6 /* 12 sums, 2 vectors of the panel, 1 of the row: of 16 registers */
+/* What fits the registers: ROWS * VECTORS sums, VECTORS vectors of a panel's row, 1 element of the left operand. NEON belongs to
+ * every arm64, so there the build says which table is to have products of its own. */
+#if defined __AVX512F__
+#define VECTOR_BYTES 64 /* 32 registers */
+#define VECTORS 2
+#define ROWS 12
+#elif defined __AVX2__
+#define VECTOR_BYTES 32 /* 16 registers */
+#define VECTORS 2
+#define ROWS 6
+#elif defined KERNEL_NEON
+#define VECTOR_BYTES 16 /* 32 registers */
+#define VECTORS 4
+#define ROWS 6
 #endif
+
+#ifdef VECTOR_BYTES
 
 #define REAL float
 #define INTEGER int32_t
@@ -368,7 +376,7 @@ static bool finite_row_f64(const double *row, size_t count)
 #define PRODUCT(precision) product_##precision
 #define DOTS(precision) dots_##precision
 #define PACK(precision) pack_##precision
-#define PANEL_COLUMNS(type) (2 * VECTOR_BYTES / sizeof(type))
+#define PANEL_COLUMNS(type) (VECTORS * VECTOR_BYTES / sizeof(type))
 
 #else
 
