@@ -17,6 +17,7 @@ ONLY ?=#           the stages of `make test`; all, if empty
 STAGES ?=#         the stages of `make docker-test`; all, if empty
 HALF ?=#           of `make fresh-check`: run or test; both, if empty
 FAULTS ?=#         the faults of `make faults`; all, if empty
+TESTS ?=#          the tests of `make arm64-check`; core's, if empty
 
 VERSION := $(file < VERSION)
 Q := $(if $(V),,@)
@@ -110,8 +111,8 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench bench-numbers bench-wire lint layers \
-	format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps clean help
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive arm64-check bench bench-numbers bench-wire \
+	lint layers format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps clean help
 
 attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there (the default)
 	$(if $(SANITIZER),@:,$(build_web))
@@ -223,6 +224,10 @@ fuzz: test-deps ## fuzzes each fuzzer for SECONDS=30
 
 exhaustive: $(EXHAUSTIVE) ## runs the tests that take minutes
 	@for program in $^; do echo "== $$program"; $$program || exit 1; done
+
+arm64-check: ## builds for arm64 and runs core's unit tests under qemu (TESTS="name ...": some of tests/unit)
+	@scripts/deps build arm64
+	+@scripts/arm64-check $(TESTS)
 
 bench: $(B)/bench/attention_bench ## measures attention beside ONNX Runtime, PyTorch and plain OpenBLAS, writes bench/results.md
 	@$$(bench/venv) bench/attention_peers.py $< --out bench/results.md
