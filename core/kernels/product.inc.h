@@ -1,5 +1,6 @@
-/* product.inc.h: rows times panels, the one product of attention's tiles. Included once a precision, with REAL, INTEGER (as wide),
- * LANES (numbers a vector), VECTORS (a panel's row is so many), ROWS (ROWS * VECTORS sums live in registers) and NAME(x) defined. */
+/* product.inc.h: rows times panels, the one product of attention's tiles. Included once a precision, with REAL, INTEGER (as
+ * wide), LANES (numbers a vector), VECTORS (a panel's row is so many), ROWS (ROWS * VECTORS sums live in registers) and NAME(x)
+ * defined. */
 
 typedef REAL NAME(panel_lanes) __attribute__((vector_size(LANES * sizeof(REAL))));
 

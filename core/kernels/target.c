@@ -92,7 +92,8 @@ static inline lanes_f32 exp_lanes(lanes_f32 given)
 {
     lanes_f32 x = given;
 #ifndef __AVX512F__
-    x = (lanes_f32)((lanes_i32)x & smaller_f32(x, -EXP_ZERO)); /* banned keys take the way of 0: products that vanish are slow */
+    /* Banned keys take the way of 0: products that vanish are slow. */
+    x = (lanes_f32)((lanes_i32)x & smaller_f32(x, -EXP_ZERO));
 #endif
     lanes_f32 shifted = x * LOG2_E + ROUND_MAGIC;
     lanes_f32 n_real = shifted - ROUND_MAGIC;
