@@ -17,7 +17,7 @@ ONLY ?=#           the stages of `make test`; all, if empty
 STAGES ?=#         the stages of `make docker-test`; all, if empty
 HALF ?=#           of `make fresh-check`: run or test; both, if empty
 FAULTS ?=#         the faults of `make faults`; all, if empty
-TESTS ?=#          the tests of `make arm64-check`; core's, if empty
+TESTS ?=#          the tests of `make arm64-check`; all, if empty
 
 VERSION := $(file < VERSION)
 Q := $(if $(V),,@)
@@ -226,7 +226,7 @@ fuzz: test-deps ## fuzzes each fuzzer for SECONDS=30
 exhaustive: $(EXHAUSTIVE) ## runs the tests that take minutes
 	@for program in $^; do echo "== $$program"; $$program || exit 1; done
 
-arm64-check: ## builds for arm64 and runs core's unit tests under qemu (TESTS="name ...": some of tests/unit)
+arm64-check: ## builds for arm64 and runs the unit tests under qemu (TESTS="name ...": some of tests/unit)
 	@scripts/deps build arm64
 	+@scripts/arm64-check $(TESTS)
 
@@ -272,4 +272,4 @@ clean: ## removes build/
 	$(Q)rm -rf build
 
 help: ## prints this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile

@@ -68,6 +68,7 @@ static inline lanes_f32 select_f32(lanes_i32 mask, lanes_f32 yes, lanes_f32 no)
 static inline lanes_i32 smaller_f32(lanes_f32 x, float bound)
 {
     lanes_i32 bound_bits = (lanes_i32)((lanes_f32){0} + bound);
+    /* cppcheck-suppress shiftTooManyBitsSigned ; GCC fills up with the sign */
     return (((lanes_i32)x & INT32_MAX) - bound_bits) >> 31;
 }
 
@@ -173,6 +174,7 @@ static inline lanes_f64 load_f64(const double *from)
 static inline lanes_i64 smaller_f64(lanes_f64 x, double bound)
 {
     lanes_i64 bound_bits = (lanes_i64)((lanes_f64){0} + bound);
+    /* cppcheck-suppress shiftTooManyBitsSigned ; as above */
     return (((lanes_i64)x & INT64_MAX) - bound_bits) >> 63;
 }
 
