@@ -17,6 +17,7 @@ ONLY ?=#           the stages of `make test`; all, if empty
 STAGES ?=#         the stages of `make docker-test`; all, if empty
 HALF ?=#           of `make fresh-check`: run or test; both, if empty
 FAULTS ?=#         the faults of `make faults`; all, if empty
+TESTS ?=#          the tests of `make arm64-check`; all, if empty
 
 VERSION := $(file < VERSION)
 Q := $(if $(V),,@)
@@ -68,9 +69,7 @@ TEST_LIBRARIES := cmocka libcurl
 library_cflags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1) 2>/dev/null))
 library_libs = $(foreach library,$(1),$(or $(shell pkg-config --libs $(library) 2>/dev/null),$(patsubst %,-l%,$(library:lib%=%))))
 
-X86_64 := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
-
-DEFINES := -D_GNU_SOURCE -DATTND_VERSION='"$(VERSION)"' $(if $(X86_64),-DKERNEL_X86_64)
+DEFINES := -D_GNU_SOURCE -DATTND_VERSION='"$(VERSION)"'
 COMPILE_FLAGS := -std=gnu11 -I. $(DEFINES) $(call library_cflags,$(LIBRARIES) $(TEST_LIBRARIES))
 OPTIMISE := -O2 -g
 COMPILE = $(CC) $(COMPILE_FLAGS) $(OPTIMISE) $(NUMBERS) $(WARNINGS) $(HARDENING) $(SANITIZE) $(CFLAGS) -MMD -MP -c $< -o $@
@@ -81,10 +80,15 @@ TEST_LIBS := $(call library_libs,$(TEST_LIBRARIES)) $(LIBS)
 
 # ---- sources --------------------------------------------------------------------------------------------------------
 
-KERNEL_TARGETS := generic $(if $(X86_64),avx2 avx512)
+# The tables of core/kernels.c, by the processor that the compiler makes code for.
+KERNEL_TARGETS_x86_64 := avx2 avx512
+KERNEL_TARGETS_aarch64 := neon
+KERNEL_TARGETS := generic $(KERNEL_TARGETS_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))))
 KERNEL_generic :=
 KERNEL_avx2 := -mavx2 -mfma
 KERNEL_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
+# Moving loads up before registers are given out, as GCC does for arm64 alone, leaves too few of these for the sums.
+KERNEL_neon := -DKERNEL_NEON -fno-schedule-insns
 
 objects = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)))
 programs = $(patsubst %.c,$(B)/%,$(wildcard $(1)))
@@ -108,8 +112,8 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive bench bench-numbers bench-wire lint layers \
-	format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps clean help
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive arm64-check bench bench-numbers \
+	bench-wire lint layers format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps clean help
 
 attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there (the default)
 	$(if $(SANITIZER),@:,$(build_web))
@@ -168,7 +172,7 @@ $(B)/.deps: scripts/deps
 	$(Q)scripts/deps --check build && mkdir -p $(@D) && touch $@
 
 .SECONDARY:
--include $(shell [ ! -d $(B) ] || find $(B) -name '*.d')
+-include $(shell [ ! -d $(B) ] || find $(B) -name '*.d' -type f)
 
 # ---- the web UI -----------------------------------------------------------------------------------------------------
 
@@ -222,6 +226,10 @@ fuzz: test-deps ## fuzzes each fuzzer for SECONDS=30
 exhaustive: $(EXHAUSTIVE) $(B)/tests/unit/kernels_test ## runs the tests that take minutes: every float32 read and written, exp of each
 	@for program in $^; do echo "== $$program"; EXP_STEP=1 $$program || exit 1; done
 
+arm64-check: ## builds for arm64 and runs the unit tests under qemu (TESTS="name ...": some of tests/unit)
+	@scripts/deps build arm64
+	+@scripts/arm64-check $(TESTS)
+
 bench: $(B)/bench/attention_bench ## measures attention beside ONNX Runtime, PyTorch and plain OpenBLAS, writes bench/results.md
 	@$$(bench/venv) bench/attention_peers.py $< --out bench/results.md
 
@@ -264,4 +272,4 @@ clean: ## removes build/
 	$(Q)rm -rf build
 
 help: ## prints this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile

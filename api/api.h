@@ -75,7 +75,7 @@ struct api_call {
 /* Call once before any other function of this room, from one thread. */
 void api_init(void);
 
-/* Computes with the kernels of that name ("avx512", "avx2", "generic"; core/kernels.h) from now on. Call after api_init, from one
+/* Computes with the kernels of that name ("avx512", "avx2", "neon", "generic"; core/kernels.h) from now on. Call after api_init, from one
  * thread. Fails: invalid, naming those that this processor runs. */
 bool api_use_kernel(const char *name, struct error *err) __attribute__((warn_unused_result));
 

@@ -3,20 +3,25 @@
 #include <string.h>
 
 extern const struct kernels kernels_generic;
-#ifdef KERNEL_X86_64
+#if defined __x86_64__
 extern const struct kernels kernels_avx2, kernels_avx512;
+#elif defined __aarch64__
+extern const struct kernels kernels_neon;
 #endif
 
 static const struct kernels *chosen; /* NULL: the fastest */
 
 const struct kernels *kernels_at(size_t i)
 {
-#ifdef KERNEL_X86_64
+#if defined __x86_64__
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && i-- == 0)
         return &kernels_avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && i-- == 0)
         return &kernels_avx2;
+#elif defined __aarch64__
+    if (i-- == 0) /* every arm64 has NEON */
+        return &kernels_neon;
 #endif
     return i == 0 ? &kernels_generic : NULL;
 }

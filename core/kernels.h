@@ -1,8 +1,8 @@
 /* kernels.h: the inner loops of attention, compiled for several processors from one source (kernels/), chosen at run time.
  *
- * Products   c (+)= alpha * a.b with the right operand packed into panels. On avx2 and avx512 each element is one chain of fused
- *            multiply-adds over the depth, so its bits don't depend on which rows and columns are computed along with it.
- *            generic hands the product to OpenBLAS, which has kernels for every processor.
+ * Products   c (+)= alpha * a.b with the right operand packed into panels. On avx512, avx2 and neon each element is one chain of
+ *            fused multiply-adds over the depth, so its bits don't depend on which rows and columns are computed along with
+ *            it. generic hands the product to OpenBLAS, which has kernels for every processor.
  * Rows       operate in place on one row of scores; sums run over ROW_LANES partial sums in a fixed order.
  * Kernels check nothing. Threads: reentrant, but for kernels_choose. */
 #ifndef ATTND_CORE_KERNELS_H
@@ -68,7 +68,7 @@ struct kernel_dots_f64 {
 };
 
 struct kernels {
-    const char *name; /* "avx512", "avx2", "generic" */
+    const char *name; /* "avx512", "avx2", "neon", "generic" */
 
     /* Columns of a panel, a divisor of KERNEL_DEPTH_MAX; 0: one panel as wide as the operand. Rows that one product does best
      * with; 0: as many as there are. */

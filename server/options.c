@@ -53,8 +53,8 @@ static const struct option_rule option_table[] = {
     {"web-root", "DIR", "folder of the web UI (web beside the program, if it is there)", OPTION_TEXT, FIELD(web_root), 0, 0},
     {"gzip", "json|all|off", "replies that are compressed for clients that accept gzip (json)", OPTION_TEXT, FIELD(gzip_name),
      0, 0},
-    {"kernel", "NAME", "kernels to compute with: avx512, avx2 or generic (the fastest that the processor runs)", OPTION_TEXT,
-     FIELD(kernel), 0, 0},
+    {"kernel", "NAME", "kernels to compute with: avx512, avx2, neon or generic (the fastest that the processor runs)",
+     OPTION_TEXT, FIELD(kernel), 0, 0},
     {"health-check", "URL", "ask a daemon, exit 0 if it is well, 1 if not; /health/ready asks the one at --listen", OPTION_TEXT,
      FIELD(health_check_url), 0, 0},
 };

@@ -1,11 +1,12 @@
-/* product.inc.h: rows times panels, the one product of attention's tiles. Included once a precision, with REAL, INTEGER (as wide),
- * LANES (numbers a vector), ROWS (rows of registers: ROWS * 2 sums live in them) and NAME(x) defined. */
+/* product.inc.h: rows times panels, the one product of attention's tiles. Included once a precision, with REAL, INTEGER (as
+ * wide), LANES (numbers a vector), VECTORS (a panel's row is so many), ROWS (ROWS * VECTORS sums live in registers) and NAME(x)
+ * defined. */
 
 typedef REAL NAME(panel_lanes) __attribute__((vector_size(LANES * sizeof(REAL))));
 
 typedef INTEGER NAME(panel_mask) __attribute__((vector_size(LANES * sizeof(INTEGER))));
 
-#define PANEL (2 * LANES) /* panel_columns: two vectors */
+#define PANEL (VECTORS * LANES) /* panel_columns */
 
 static inline NAME(panel_lanes) NAME(panel_load)(const REAL *from)
 {
@@ -31,37 +32,46 @@ static inline __attribute__((always_inline)) void NAME(rows_panel)(size_t rows, 
                                                                    size_t panel_row_stride, REAL alpha, bool add, REAL *c,
                                                                    size_t c_stride, NAME(panel_lanes) *maxima)
 {
-    NAME(panel_lanes) sums[ROWS][2];
+    NAME(panel_lanes) sums[ROWS][VECTORS];
 #pragma GCC unroll 16
     for (size_t r = 0; r < rows; r++)
-        sums[r][0] = sums[r][1] = (NAME(panel_lanes)){0};
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++)
+            sums[r][v] = (NAME(panel_lanes)){0};
     for (size_t k = 0; k < depth; k++) {
-        NAME(panel_lanes) left = NAME(panel_load)(panel + k * panel_row_stride),
-                          right = NAME(panel_load)(panel + k * panel_row_stride + LANES);
+        NAME(panel_lanes) right[VECTORS];
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++)
+            right[v] = NAME(panel_load)(panel + k * panel_row_stride + v * LANES);
 #pragma GCC unroll 16
         for (size_t r = 0; r < rows; r++) {
             REAL x = a[r * KERNEL_ROW_STRIDE + k];
-            sums[r][0] += x * left;
-            sums[r][1] += x * right;
+#pragma GCC unroll 4
+            for (size_t v = 0; v < VECTORS; v++)
+                sums[r][v] += x * right[v];
         }
     }
 #pragma GCC unroll 16
     for (size_t r = 0; r < rows; r++) {
         REAL *to = c + r * c_stride;
-        sums[r][0] *= alpha;
-        sums[r][1] *= alpha;
-        if (add) {
-            sums[r][0] += NAME(panel_load)(to);
-            sums[r][1] += NAME(panel_load)(to + LANES);
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++) {
+            sums[r][v] *= alpha;
+            if (add)
+                sums[r][v] += NAME(panel_load)(to + v * LANES);
+            NAME(panel_store)(to + v * LANES, sums[r][v]);
         }
-        NAME(panel_store)(to, sums[r][0]);
-        NAME(panel_store)(to + LANES, sums[r][1]);
     }
     if (maxima == NULL)
         return;
 #pragma GCC unroll 16
-    for (size_t r = 0; r < rows; r++)
-        maxima[r] = NAME(panel_max)(NAME(panel_max)(sums[r][0], sums[r][1]), maxima[r]);
+    for (size_t r = 0; r < rows; r++) {
+        NAME(panel_lanes) largest = sums[r][0];
+#pragma GCC unroll 4
+        for (size_t v = 1; v < VECTORS; v++)
+            largest = NAME(panel_max)(largest, sums[r][v]);
+        maxima[r] = NAME(panel_max)(largest, maxima[r]);
+    }
 }
 
 static inline REAL NAME(lanes_max)(const NAME(panel_lanes) *lanes)
@@ -181,12 +191,16 @@ static void NAME(dots)(const struct NAME(kernel_dots) *p)
         const REAL *key = p->b + (ptrdiff_t)j * p->b_stride;
         for (size_t r = 0; r < p->rows; r++) {
             const REAL *row = p->a + r * KERNEL_ROW_STRIDE;
-            NAME(panel_lanes) left = {0}, right = {0};
-            for (size_t d = 0; d < p->depth; d += PANEL) {
-                left += NAME(panel_load)(row + d) * NAME(panel_load)(key + d);
-                right += NAME(panel_load)(row + d + LANES) * NAME(panel_load)(key + d + LANES);
-            }
-            p->c[r * KERNEL_ROW_STRIDE + j] = p->alpha * NAME(lanes_sum)(left + right);
+            NAME(panel_lanes) sums[VECTORS] = {0};
+            for (size_t d = 0; d < p->depth; d += PANEL)
+#pragma GCC unroll 4
+                for (size_t v = 0; v < VECTORS; v++)
+                    sums[v] += NAME(panel_load)(row + d + v * LANES) * NAME(panel_load)(key + d + v * LANES);
+            NAME(panel_lanes) sum = sums[0];
+#pragma GCC unroll 4
+            for (size_t v = 1; v < VECTORS; v++)
+                sum += sums[v];
+            p->c[r * KERNEL_ROW_STRIDE + j] = p->alpha * NAME(lanes_sum)(sum);
         }
     }
 }

@@ -3,7 +3,7 @@
  * no step relies on a product being rounded on its own. */
 #include "core/kernels.h"
 
-#ifdef KERNEL_X86_64
+#ifdef __x86_64__
 #include <immintrin.h>
 #endif
 #include <math.h>
@@ -20,6 +20,7 @@ typedef int32_t lanes_i32 __attribute__((vector_size(ROW_LANES * sizeof(int32_t)
 #define LN2_LOW 1.428606820309417e-6F
 #define ROUND_MAGIC 0x1.8p23F /* adding it leaves the nearest integer in the low bits */
 #define EXP_ZERO (-104.0F)    /* e to this and below rounds to 0 */
+#define ODD_TANH 0.625F       /* below it tanh goes by its own polynomial */
 
 static inline lanes_f32 load_f32(const float *from)
 {
@@ -63,6 +64,14 @@ static inline lanes_f32 select_f32(lanes_i32 mask, lanes_f32 yes, lanes_f32 no)
     return (lanes_f32)select_i32(mask, (lanes_i32)yes, (lanes_i32)no);
 }
 
+/* All ones in the lanes where |x| < bound, by their bits: GCC 12 compares vectors wider than the processor's lane by lane. */
+static inline lanes_i32 smaller_f32(lanes_f32 x, float bound)
+{
+    lanes_i32 bound_bits = (lanes_i32)((lanes_f32){0} + bound);
+    /* cppcheck-suppress shiftTooManyBitsSigned ; GCC fills up with the sign */
+    return (((lanes_i32)x & INT32_MAX) - bound_bits) >> 31;
+}
+
 /* p * 2^n for the n that rounding left in the low bits of `shifted`, rounded once where the result is subnormal, and 0 where x is
  * no more than EXP_ZERO: by an instruction of its own where there is one, else by two factors. */
 static inline lanes_f32 times_power_of_two(lanes_f32 p, lanes_f32 shifted, lanes_f32 x)
@@ -74,7 +83,7 @@ static inline lanes_f32 times_power_of_two(lanes_f32 p, lanes_f32 shifted, lanes
     lanes_i32 n = (lanes_i32)shifted - (lanes_i32)((lanes_f32){0} + ROUND_MAGIC);
     lanes_i32 half = n >> 1;
     lanes_f32 power = p * (lanes_f32)((half + 127) << 23) * (lanes_f32)((n - half + 127) << 23);
-    return (lanes_f32)((lanes_i32)power & (x > EXP_ZERO));
+    return (lanes_f32)((lanes_i32)power & smaller_f32(x, -EXP_ZERO));
 #endif
 }
 
@@ -84,7 +93,8 @@ static inline lanes_f32 exp_lanes(lanes_f32 given)
 {
     lanes_f32 x = given;
 #ifndef __AVX512F__
-    x = (lanes_f32)((lanes_i32)x & (x > EXP_ZERO)); /* banned keys take the way of 0: products that vanish are slow */
+    /* Banned keys take the way of 0: products that vanish are slow. */
+    x = (lanes_f32)((lanes_i32)x & smaller_f32(x, -EXP_ZERO));
 #endif
     lanes_f32 shifted = x * LOG2_E + ROUND_MAGIC;
     lanes_f32 n_real = shifted - ROUND_MAGIC;
@@ -161,13 +171,20 @@ static inline lanes_f64 load_f64(const double *from)
     return lanes;
 }
 
+static inline lanes_i64 smaller_f64(lanes_f64 x, double bound)
+{
+    lanes_i64 bound_bits = (lanes_i64)((lanes_f64){0} + bound);
+    /* cppcheck-suppress shiftTooManyBitsSigned ; as above */
+    return (((lanes_i64)x & INT64_MAX) - bound_bits) >> 63;
+}
+
 /* As exp_lanes; relative error of the polynomial 2e-17. The halves of the exponent are rounded by the same trick as the exponent,
  * since not every processor shifts 64-bit lanes with their sign. */
 static inline lanes_f64 exp_lanes_f64(lanes_f64 x)
 {
     const lanes_f64 zero = {0};
     lanes_i64 magic = (lanes_i64)(zero + WIDE_ROUND_MAGIC);
-    lanes_i64 live = x > WIDE_EXP_ZERO;
+    lanes_i64 live = smaller_f64(x, -WIDE_EXP_ZERO);
     x = (lanes_f64)(live & (lanes_i64)x);
     lanes_f64 shifted = x * WIDE_LOG2_E + WIDE_ROUND_MAGIC;
     lanes_f64 n = shifted - WIDE_ROUND_MAGIC;
@@ -253,7 +270,7 @@ static bool max_row_f64(const double *row, size_t count, double *ret_max)
     return odd == 0;
 }
 
-/* tanh of |x|: an odd polynomial up to 0.625 (interpolated at Chebyshev's nodes, relative error 2e-8), (1 - e)/(1 + e) with
+/* tanh: an odd polynomial up to ODD_TANH (interpolated at Chebyshev's nodes, relative error 2e-8), (1 - e)/(1 + e) with
  * e = exp(-2|x|) beyond. */
 static inline lanes_f32 tanh_lanes(lanes_f32 x)
 {
@@ -267,7 +284,7 @@ static inline lanes_f32 tanh_lanes(lanes_f32 x)
     lanes_f32 small = size + size * (square * p);
     lanes_f32 e = exp_lanes(size * -2.0F);
     lanes_f32 large = (1.0F - e) / (1.0F + e);
-    lanes_i32 magnitude = (lanes_i32)select_f32(size < 0.625F, small, large);
+    lanes_i32 magnitude = (lanes_i32)select_f32(smaller_f32(x, ODD_TANH), small, large);
     return (lanes_f32)(magnitude | sign);
 }
 
@@ -335,15 +352,23 @@ static bool finite_row_f64(const double *row, size_t count)
     return odd == 0;
 }
 
-#if defined __AVX512F__ || defined __AVX2__
-
-#ifdef __AVX512F__
-#define VECTOR_BYTES 64
-#define ROWS 12 /* 24 sums, 2 vectors of the panel, 1 of the row: of 32 registers */
-#else
-#define VECTOR_BYTES 32
-#define ROWS 6 /* 12 sums, 2 vectors of the panel, 1 of the row: of 16 registers */
+/* What fits the registers: ROWS * VECTORS sums, VECTORS vectors of a panel's row, 1 element of the left operand. NEON belongs to
+ * every arm64, so there the build says which table is to have products of its own. */
+#if defined __AVX512F__
+#define VECTOR_BYTES 64 /* 32 registers */
+#define VECTORS 2
+#define ROWS 12
+#elif defined __AVX2__
+#define VECTOR_BYTES 32 /* 16 registers */
+#define VECTORS 2
+#define ROWS 6
+#elif defined KERNEL_NEON
+#define VECTOR_BYTES 16 /* 32 registers */
+#define VECTORS 4
+#define ROWS 6
 #endif
+
+#ifdef VECTOR_BYTES
 
 #define REAL float
 #define INTEGER int32_t
@@ -368,7 +393,7 @@ static bool finite_row_f64(const double *row, size_t count)
 #define PRODUCT(precision) product_##precision
 #define DOTS(precision) dots_##precision
 #define PACK(precision) pack_##precision
-#define PANEL_COLUMNS(type) (2 * VECTOR_BYTES / sizeof(type))
+#define PANEL_COLUMNS(type) (VECTORS * VECTOR_BYTES / sizeof(type))
 
 #else
 
