@@ -245,6 +245,26 @@ static void poisoned_mask_under_another_ban(void **state)
     }
 }
 
+/* The diagonal, and a window's left edge, at every place of a panel of keys: the last two rows make a product of their own, of which
+ * one may see a whole number of panels and the other one key less. */
+static void edges_at_every_place_of_a_panel(void **state)
+{
+    (void)state;
+    struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 26, 608, 40, 40};
+    for (int64_t place = 0; place < 40; place += (int64_t)setting_step(3)) {
+        struct attention_case c;
+        const int64_t offset = 540 + place;
+        kernel_turn((size_t)place / 8);
+        attention_case_init(&c, &dims, CASE_CAUSAL, (uint64_t)place);
+        c.problem.query_offsets = &offset;
+        if (place % 2 == 1)
+            c.problem.window_left = 300;
+        check_case(&c, 1U << RESULT_OUTPUT, NULL);
+        check_case(&c, RESULTS_ALL, NULL);
+        attention_case_done(&c);
+    }
+}
+
 /* NaN everywhere and every key banned, by each of the ways to ban one: zeros, -infinity, and a count. */
 static void fully_banned_rows_are_zero(void **state)
 {
@@ -296,6 +316,7 @@ int main(void)
         cmocka_unit_test(poisoned_queries_spoil_their_rows_only),
         cmocka_unit_test(poisoned_values_leave_the_weights_alone),
         cmocka_unit_test(poisoned_mask_under_another_ban),
+        cmocka_unit_test(edges_at_every_place_of_a_panel),
         cmocka_unit_test(fully_banned_rows_are_zero),
     };
     return cmocka_run_group_tests(tests, blas_setup, NULL);
