@@ -3,7 +3,7 @@
  *   attention_bench B H Hkv Tq Tk D full|causal|weights THREADS SECONDS
  *
  * Prints one line of JSON: medians in ms, and the bytes that ours takes beside its inputs and results; the limit of fused
- * multiply-adds in GFLOP/s and of reading memory in GB/s, both on THREADS threads, medians of runs between those of attention, so
+ * multiply-adds in GFLOP/s and of reading memory in GB/s, both on THREADS threads, medians of runs between the turns of attention, so
  * that all meet the same clock and the same neighbours. Compare within one run only: the machine is rarely alone. The plain one
  * is left out (null) where its scores would take more than PLAIN_BYTES_MAX. */
 #include <cblas.h>
@@ -21,13 +21,13 @@
 #include "core/kernels.h"
 #include "core/random.h"
 
-#define ROUNDS_MAX 4000
+#define TIMES_MAX 400000
+#define TURN_MS 30 /* each runs so long, over and over, as in a program of its own, before it is the other's turn */
 #define LANES 16
 #define CHAINS 20 /* enough to hide the latency of a multiply-add on two ports */
 #define CHAIN_LENGTH 60000
 #define READ_BYTES ((size_t)256 << 20)
 #define READ_SLICES 4 /* read one a run, in turn */
-#define LIMITS_MS 60  /* between two runs of the limits */
 #define PLAIN_BYTES_MAX ((size_t)1 << 30)
 
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
@@ -219,14 +219,22 @@ static double limit_ms(struct limits *limits, struct team *team, executor_task *
 
 /* ---- times of one kind ---- */
 
+/* The time since *start, which becomes now. */
+static double lap(double *start)
+{
+    double now = now_ms(), time = now - *start;
+    *start = now;
+    return time;
+}
+
 struct times {
-    double ms[ROUNDS_MAX];
+    double ms[TIMES_MAX];
     size_t count;
 };
 
 static void times_add(struct times *times, double ms)
 {
-    if (times->count < ROUNDS_MAX)
+    if (times->count < TIMES_MAX)
         times->ms[times->count++] = ms;
 }
 
@@ -294,21 +302,17 @@ int main(int argument_count, char **arguments)
     struct limits limits = {.memory = allocate(READ_BYTES), .threads = threads};
     static struct times ours_times, plain_times, fma_times, read_times;
     size_t bytes = 0;
-    double begin = now_ms(), end = begin + seconds * 1e3, next_limits = 0;
-    while (ours_times.count < 3 || (ours_times.count < ROUNDS_MAX && now_ms() < end)) {
-        double start = now_ms();
-        bytes = ours(&shape, &buffers, threads > 1 ? &executor : NULL);
-        times_add(&ours_times, now_ms() - start);
-        start = now_ms();
-        if (plain_fits(&shape, threads)) {
-            plain(&shape, &buffers, &team);
-            times_add(&plain_times, now_ms() - start);
+    for (double end = now_ms() + seconds * 1e3; ours_times.count < 3 || now_ms() < end;) {
+        for (double start = now_ms(), turn = start + TURN_MS; start < turn;) {
+            bytes = ours(&shape, &buffers, threads > 1 ? &executor : NULL);
+            times_add(&ours_times, lap(&start));
         }
-        if (now_ms() < next_limits)
-            continue;
+        for (double start = now_ms(), turn = start + TURN_MS; start < turn && plain_fits(&shape, threads);) {
+            plain(&shape, &buffers, &team);
+            times_add(&plain_times, lap(&start));
+        }
         times_add(&fma_times, limit_ms(&limits, &team, fma_loop));
         times_add(&read_times, limit_ms(&limits, &team, read_loop));
-        next_limits = now_ms() + LIMITS_MS;
     }
     double ours_ms = times_median(&ours_times), plain_ms = times_median(&plain_times);
     double fma = (double)threads * CHAIN_LENGTH * CHAINS * LANES * 2 / times_median(&fma_times) / 1e6;
