@@ -89,11 +89,11 @@ static void waves_run(struct attention_plan *plan)
     size_t heads = plan->B * plan->Hkv, tiles = plan->Tk / KEY_TILE + (plan->Tk % KEY_TILE != 0);
     for (plan->wave_first = 0; plan->wave_first < heads && !attention_should_stop(plan); plan->wave_first += plan->wave_heads) {
         size_t wave = size_min(plan->wave_heads, heads - plan->wave_first);
-        executor_run(plan->executor, wave * tiles, task_pack, plan);
+        executor_run(plan->runner, wave * tiles, task_pack, plan);
         if (plan->mean_wanted)
-            executor_run(plan->executor, wave / plan->Hkv * plan->block_count, task_run_mean, plan);
+            executor_run(plan->runner, wave / plan->Hkv * plan->block_count, task_run_mean, plan);
         else
-            executor_run(plan->executor, wave * (plan->H / plan->Hkv) * plan->block_count, task_run, plan);
+            executor_run(plan->runner, wave * (plan->H / plan->Hkv) * plan->block_count, task_run, plan);
     }
 }
 

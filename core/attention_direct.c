@@ -122,7 +122,7 @@ bool attention_direct(struct attention_plan *plan, struct arena *arena, struct e
         size_t g = i % plan->Hkv;
         attention_block_init(plan, i / plan->Hkv, g, g * group, plan->Tq, 0, group * plan->Tq, &direct.blocks[i]);
     }
-    executor_run(plan->executor, blocks * plan->split_count, task_split, &direct);
-    executor_run(plan->executor, plan->mean_wanted ? plan->B : blocks, task_merge, &direct);
+    executor_run(plan->runner, blocks * plan->split_count, task_split, &direct);
+    executor_run(plan->runner, plan->mean_wanted ? plan->B : blocks, task_merge, &direct);
     return true;
 }

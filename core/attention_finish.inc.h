@@ -23,8 +23,9 @@ static void NAME(weights_finish)(const struct NAME(walk) *walk, size_t r)
     const struct attention_block *block = walk->block;
     for (size_t first = block->key_begin; first < block->key_end;) {
         struct NAME(tile) tile = NAME(tile_at)(walk, first, block->key_end, r);
-        double tile_max = (double)walk->tile_max[first / KEY_TILE * QUERY_TILE + r];
-        double factor = walk->seen[r] ? exp(tile_max - (double)walk->max[r]) / walk->sum[r] : 0;
+        REAL tile_max = walk->tile_max[first / KEY_TILE * QUERY_TILE + r];
+        double to_last = tile_max == walk->max[r] ? 1 : exp((double)tile_max - (double)walk->max[r]); /* 1: most tiles */
+        double factor = walk->seen[r] ? to_last / walk->sum[r] : 0;
         NAME(weights_write)(walk, &tile, r, (REAL)factor);
         first += tile.count;
     }

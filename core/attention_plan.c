@@ -56,7 +56,7 @@ static void plan_wave(struct attention_plan *plan)
     size_t heads = size_multiply(plan->B, plan->Hkv), unit = plan->mean_wanted ? plan->Hkv : 1;
     size_t numbers = size_multiply(plan->Tk, size_add(plan->D, plan->Dv));
     size_t head_bytes = size_max(size_multiply(numbers, dtype_bytes(plan->work)), 1);
-    size_t wave = size_multiply(executor_worker_count(plan->executor), size_max(WAVE_BYTES / head_bytes, 1));
+    size_t wave = size_multiply(executor_worker_count(plan->runner), size_max(WAVE_BYTES / head_bytes, 1));
     plan->wave_heads = size_min(size_multiply(wave / size_max(unit, 1) + (wave % size_max(unit, 1) != 0), unit), heads);
 }
 
@@ -78,6 +78,8 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_pro
     };
     size_t products = size_multiply(size_multiply(plan->Tq, plan->Tk), size_add(plan->D, plan->Dv));
     bool wide = problem->query.dtype == DTYPE_F32 && products <= WIDE_PRODUCTS_MAX;
+    bool spread = size_multiply(size_multiply(plan->B, plan->H), products) >= SPREAD_PRODUCTS_MIN;
+    plan->runner = spread ? executor : NULL;
     plan->work = wide ? DTYPE_F64 : problem->query.dtype;
     plan->block_count = plan->Tq / QUERY_TILE + (plan->Tq % QUERY_TILE != 0);
     plan->mean_wanted = results->mean_weights.data != NULL;
@@ -163,7 +165,7 @@ size_t attention_scratch_cost(const struct attention_problem *problem, const str
     struct attention_plan plan;
     attention_plan_init(&plan, problem, &asked, executor);
     size_t sizes[SCRATCH_PARTS], panels[PANEL_PARTS];
-    size_t workers = executor_worker_count(executor);
+    size_t workers = executor_worker_count(plan.runner);
     scratch_sizes(&plan, sizes);
     panel_sizes(&plan, panels);
     size_t cost = 0;
@@ -190,7 +192,7 @@ static bool parts_alloc(struct arena *arena, const size_t *sizes, void **const *
 bool attention_plan_alloc(struct attention_plan *plan, struct arena *arena, struct error *err)
 {
     size_t sizes[SCRATCH_PARTS], panels[PANEL_PARTS];
-    size_t workers = executor_worker_count(plan->executor);
+    size_t workers = executor_worker_count(plan->runner);
     void *odd_values = NULL;
     void **panel_parts[PANEL_PARTS] = {&plan->key_panels, &plan->value_panels, &odd_values};
     panel_sizes(plan, panels);

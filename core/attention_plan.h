@@ -20,6 +20,9 @@
  * a person compares by eye are then the nearest ones, at no cost that could be noticed beside the request itself. */
 #define WIDE_PRODUCTS_MAX ((size_t)64 * 64 * 128)
 
+/* Calls of fewer products (B*H*Tq*Tk*(D+Dv)) run on the caller alone: they take some 10 microseconds. */
+#define SPREAD_PRODUCTS_MIN ((size_t)1 << 20)
+
 /* One worker's memory, in numbers of plan->work. NULL where the plan has no use for it. */
 struct attention_scratch {
     void *queries; /* [depth chunks, QUERY_TILE, KERNEL_ROW_STRIDE]: the block's queries, KERNEL_DEPTH_MAX dimensions a chunk */
@@ -37,7 +40,8 @@ struct attention_plan {
     const struct attention_problem *problem;
     struct attention_results *results;
     const struct kernels *kernels;
-    const struct executor *executor;
+    const struct executor *executor; /* who is asked whether to go on */
+    const struct executor *runner;   /* the same, or NULL where a hand-over to other threads would take longer than the work */
     struct attention_scratch *scratch; /* [workers] */
 
     size_t B, H, Hkv, Tq, Tk, D, Dv;
