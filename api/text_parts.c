@@ -15,7 +15,7 @@ struct pieces {
 
 static size_t piece_count(size_t element_count)
 {
-    return element_count / TEXT_PART_ELEMENTS + (element_count % TEXT_PART_ELEMENTS != 0);
+    return size_pieces(element_count, TEXT_PART_ELEMENTS);
 }
 
 /* Small ones are written with the text around them. */

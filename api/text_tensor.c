@@ -108,7 +108,7 @@ size_t text_tensor_offset(enum dtype dtype, size_t rank, const size_t *shape, st
     else
         for (size_t axis = rank; axis-- > 1 && !style.flat;) { /* two brackets where an array begins */
             elements = size_multiply(elements, shape[axis]);
-            bytes = size_add(bytes, size_multiply(2, first / elements + (first % elements != 0)));
+            bytes = size_add(bytes, size_multiply(2, size_pieces(first, elements)));
         }
     return bytes;
 }

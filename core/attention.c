@@ -28,7 +28,7 @@ bool attention_should_stop(struct attention_plan *plan)
 static void task_pack(void *argument, size_t task, size_t worker)
 {
     struct attention_plan *plan = argument;
-    size_t tiles = plan->Tk / KEY_TILE + (plan->Tk % KEY_TILE != 0);
+    size_t tiles = size_pieces(plan->Tk, KEY_TILE);
     size_t first = task % tiles * KEY_TILE;
     size_t head = plan->wave_first + task / tiles;
     size_t b = head / plan->Hkv, begin, end, unused;
@@ -62,11 +62,17 @@ static void block_run(struct attention_plan *plan, size_t b, size_t h, size_t fi
         attention_deliver(plan, &block, scratch->weight_rows);
 }
 
-/* Task number -> head, block of queries: the last first, since under a causal mask these take longest. */
+/* A head's blocks go from the last to the first: under a causal mask the last take longest. */
+static size_t task_first_query(const struct attention_plan *plan, size_t task)
+{
+    return (plan->block_count - 1 - task % plan->block_count) * QUERY_TILE;
+}
+
+/* Task number -> head, block of queries. */
 static void task_run(void *argument, size_t task, size_t worker)
 {
     struct attention_plan *plan = argument;
-    size_t first_query = (plan->block_count - 1 - task % plan->block_count) * QUERY_TILE;
+    size_t first_query = task_first_query(plan, task);
     size_t head = plan->wave_first * (plan->H / plan->Hkv) + task / plan->block_count;
     if (!attention_should_stop(plan))
         block_run(plan, head / plan->H, head % plan->H, first_query, &plan->scratch[worker]);
@@ -76,7 +82,7 @@ static void task_run(void *argument, size_t task, size_t worker)
 static void task_run_mean(void *argument, size_t task, size_t worker)
 {
     struct attention_plan *plan = argument;
-    size_t first_query = (plan->block_count - 1 - task % plan->block_count) * QUERY_TILE;
+    size_t first_query = task_first_query(plan, task);
     size_t b = plan->wave_first / plan->Hkv + task / plan->block_count;
     attention_mean_start(plan, b, first_query);
     for (size_t h = 0; h < plan->H && !attention_should_stop(plan); h++)
@@ -86,7 +92,7 @@ static void task_run_mean(void *argument, size_t task, size_t worker)
 /* All key heads, wave by wave. */
 static void waves_run(struct attention_plan *plan)
 {
-    size_t heads = plan->B * plan->Hkv, tiles = plan->Tk / KEY_TILE + (plan->Tk % KEY_TILE != 0);
+    size_t heads = plan->B * plan->Hkv, tiles = size_pieces(plan->Tk, KEY_TILE);
     for (plan->wave_first = 0; plan->wave_first < heads && !attention_should_stop(plan); plan->wave_first += plan->wave_heads) {
         size_t wave = size_min(plan->wave_heads, heads - plan->wave_first);
         executor_run(plan->runner, wave * tiles, task_pack, plan);

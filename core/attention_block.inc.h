@@ -73,7 +73,7 @@ static void NAME(pack_queries)(struct NAME(walk) *walk)
         for (size_t first = 0; first < plan->D; first += KERNEL_DEPTH_MAX) {
             REAL *to = walk->queries + (first / KERNEL_DEPTH_MAX * QUERY_TILE + r) * KERNEL_ROW_STRIDE;
             size_t count = size_min(KERNEL_DEPTH_MAX, plan->D - first);
-            if (sizeof(ELEMENT) == sizeof(REAL) && query->stride[3] == 1)
+            if (sizeof(ELEMENT) == sizeof(REAL) && query->stride[3] == 1) /* a copy: GCC's own waits for each row's memory */
                 plan->kernels->KERNEL(scale_row)(to, (const REAL *)row + first, count, 1);
             else
                 for (size_t d = 0; d < count; d++)

@@ -20,8 +20,8 @@ static void plan_panels(struct attention_plan *plan)
     plan->rows_at_once = rows != 0 ? rows : QUERY_TILE;
     plan->key_panel = columns != 0 ? columns : size_max(size_min(plan->Tk, KEY_TILE), 1);
     plan->value_panel = columns != 0 ? columns : size_max(plan->Dv, 1);
-    plan->key_panel_count = plan->Tk / plan->key_panel + (plan->Tk % plan->key_panel != 0);
-    plan->value_panel_count = plan->Dv / plan->value_panel + (plan->Dv % plan->value_panel != 0);
+    plan->key_panel_count = size_pieces(plan->Tk, plan->key_panel);
+    plan->value_panel_count = size_pieces(plan->Dv, plan->value_panel);
 }
 
 /* Rows of a view that kernels read as they lie. */
@@ -53,11 +53,11 @@ static bool can_be_direct(const struct attention_plan *plan)
 /* As many key heads as keep each worker's cache busy but not full; where heads are summed up to a mean, whole items. */
 static void plan_wave(struct attention_plan *plan)
 {
-    size_t heads = size_multiply(plan->B, plan->Hkv), unit = plan->mean_wanted ? plan->Hkv : 1;
+    size_t heads = size_multiply(plan->B, plan->Hkv), unit = plan->mean_wanted ? size_max(plan->Hkv, 1) : 1;
     size_t numbers = size_multiply(plan->Tk, size_add(plan->D, plan->Dv));
     size_t head_bytes = size_max(size_multiply(numbers, dtype_bytes(plan->work)), 1);
     size_t wave = size_multiply(executor_worker_count(plan->runner), size_max(WAVE_BYTES / head_bytes, 1));
-    plan->wave_heads = size_min(size_multiply(wave / size_max(unit, 1) + (wave % size_max(unit, 1) != 0), unit), heads);
+    plan->wave_heads = size_min(size_multiply(size_pieces(wave, unit), unit), heads);
 }
 
 void attention_plan_init(struct attention_plan *plan, const struct attention_problem *problem,
@@ -81,7 +81,7 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_pro
     bool spread = size_multiply(size_multiply(plan->B, plan->H), products) >= SPREAD_PRODUCTS_MIN;
     plan->runner = spread ? executor : NULL;
     plan->work = wide ? DTYPE_F64 : problem->query.dtype;
-    plan->block_count = plan->Tq / QUERY_TILE + (plan->Tq % QUERY_TILE != 0);
+    plan->block_count = size_pieces(plan->Tq, QUERY_TILE);
     plan->mean_wanted = results->mean_weights.data != NULL;
     plan->weights_wanted = results->weights.data != NULL || plan->mean_wanted;
     plan->weights_in_place = takes_rows(&results->weights) && !(wide && plan->mean_wanted); /* the mean is of unrounded ones */
@@ -94,7 +94,7 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_pro
     plan_panels(plan);
     plan->values_lie = values_lie(plan);
     plan->direct = can_be_direct(plan);
-    plan->split_count = plan->Tk / DIRECT_SPLIT_KEYS + (plan->Tk % DIRECT_SPLIT_KEYS != 0);
+    plan->split_count = size_pieces(plan->Tk, DIRECT_SPLIT_KEYS);
     if (plan->direct)
         plan->rows_at_once = DIRECT_ROWS_MAX;
     if (plan->weights_wanted)
@@ -124,7 +124,7 @@ static void scratch_sizes(const struct attention_plan *plan, size_t sizes[SCRATC
 {
     size_t real = dtype_bytes(plan->work);
     size_t rows = size_min(plan->Tq, QUERY_TILE);
-    size_t chunks = size_max(plan->D / KEY_TILE + (plan->D % KEY_TILE != 0), 1);
+    size_t chunks = size_max(size_pieces(plan->D, KEY_TILE), 1);
     size_t query_rows = size_add(size_multiply(chunks - 1, QUERY_TILE), rows);
     size_t sums_columns = size_multiply(plan->value_panel_count, plan->value_panel);
     size_t tiles = plan->Tk / KEY_TILE + 1;

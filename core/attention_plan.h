@@ -26,11 +26,12 @@
 /* One worker's memory, in numbers of plan->work. NULL where the plan has no use for it. */
 struct attention_scratch {
     void *queries; /* [depth chunks, QUERY_TILE, KERNEL_ROW_STRIDE]: the block's queries, KERNEL_DEPTH_MAX dimensions a chunk */
-    void *scores; /* [rows_at_once, KERNEL_ROW_STRIDE]: a tile's scores, then its weights before the division. Where weights are
-                      wanted, [key tiles, score_rows, KERNEL_ROW_STRIDE]: all tiles, until the block ends */
-    void *
-        sums; /* [2, QUERY_TILE, value panels * value_panel]: the block's output, not yet divided, and apart from it what values
-                      that are not finite add */
+    /* [rows_at_once, KERNEL_ROW_STRIDE]: a tile's scores, then its weights before the division. Where weights are wanted, [key tiles,
+     * score_rows, KERNEL_ROW_STRIDE]: all tiles, until the block ends. */
+    void *scores;
+    /* [2, QUERY_TILE, value panels * value_panel]: the block's output, not yet divided, and apart from it what values that are
+     * not finite add. */
+    void *sums;
     void *weight_rows;  /* [QUERY_TILE, Tk] of weights_dtype: the block's weights, where the result cannot take them */
     void *tile_max;     /* [key tiles, QUERY_TILE]: the maximum that each tile's weights were taken against */
     void *clean_values; /* [KEY_TILE, Dv]: a tile's values without what is not finite, where they are read as they lie */

@@ -31,7 +31,7 @@ struct kernel_product_f32 {
     bool add;
     float *c; /* [rows], c_stride apart */
     size_t c_stride;
-    float *ret_max; /* NULL, or [rows]: see below */
+    float *ret_max; /* NULL, or [rows]: see above */
 };
 
 struct kernel_product_f64 {

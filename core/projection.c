@@ -91,7 +91,7 @@ bool projection_apply(const struct tensor *x, const struct tensor *weight, const
     if (tensor_count(ret) == 0)
         return true;
     p.wide = x->dtype == DTYPE_F32 && size_multiply(size_multiply(p.T, p.C), p.O) <= WIDE_PRODUCTS_MAX;
-    p.tile_count = p.T / TOKEN_TILE + (p.T % TOKEN_TILE != 0);
+    p.tile_count = size_pieces(p.T, TOKEN_TILE);
     executor_run(executor, x->shape[0] * p.tile_count, tile_run, &p);
     if (atomic_load(&p.stopped))
         return error_set(err, ERROR_DEADLINE, "the work was stopped before it was done");

@@ -18,6 +18,12 @@ static inline size_t size_multiply(size_t a, size_t b)
     return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
 }
 
+/* How many pieces of b, the last one perhaps not full, make a. b > 0. */
+static inline size_t size_pieces(size_t a, size_t b)
+{
+    return a / b + (a % b != 0);
+}
+
 static inline size_t size_min(size_t a, size_t b)
 {
     return a < b ? a : b;
