@@ -230,8 +230,8 @@ arm64-check: ## builds for arm64 and runs the unit tests under qemu (TESTS="name
 	@scripts/deps build arm64
 	+@scripts/arm64-check $(TESTS)
 
-bench: $(B)/bench/attention_bench ## measures attention beside ONNX Runtime, PyTorch and plain OpenBLAS, writes bench/results.md
-	@$$(bench/venv) bench/attention_peers.py $< --out bench/results.md
+bench: $(B)/bench/attention_bench ## measures attention beside ONNX Runtime, PyTorch (5 GB) and plain OpenBLAS, writes bench/results.md
+	@torch=$$(bench/venv torch) && $$(bench/venv) bench/attention_peers.py $< --torch $$torch --out bench/results.md
 
 bench-numbers: $(B)/bench/number_bench ## measures the reader and the writer of numbers beside jansson
 	@$<

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Attention beside what a user would pick instead: ONNX Runtime, PyTorch and a plain OpenBLAS one, shape by shape in turns.
 
-    attention_peers.py BENCH_PROGRAM [--rounds N] [--seconds S] [--threads N..] [--tokens-max T] [--out FILE]
+    attention_peers.py BENCH_PROGRAM [--torch PYTHON] [--rounds N] [--seconds S] [--threads N..] [--tokens-max T] [--out FILE]
 
 BENCH_PROGRAM is build/bench/attention_bench. For each shape and number of threads the three programs take turns, N rounds of S
 seconds each; what is compared is the median over the rounds. Each peer runs in a process of its own, so that each has its own
-threads. A peer that is not installed is said to be missing.
+threads, PyTorch by the Python that --torch names: bench/venv makes one for each. A peer that is not installed is said to be missing.
 """
 import argparse
 import datetime
-import importlib.util
 import json
 import os
 import platform
@@ -74,24 +73,18 @@ def peer_torch(shape, mode, threads, seconds):
     B, H, Hkv, Tq, Tk, D = shape
     torch.set_num_threads(threads)
     q, k, v = torch.randn(B, H, Tq, D), torch.randn(B, Hkv, Tk, D), torch.randn(B, Hkv, Tk, D)
-    if Hkv != H:  # grouped heads: repeated once, before the clock starts
-        k, v = k.repeat_interleave(H // Hkv, 1), v.repeat_interleave(H // Hkv, 1)
-    mask = torch.ones(Tq, Tk, dtype=torch.bool).tril(Tk - Tq).logical_not() if mode == "causal" else None
-    fused = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
 
     def run():
         with torch.no_grad():
-            if fused is not None and mode != "weights":
-                return fused(q, k, v, is_causal=mode == "causal")
-            scores = q @ k.transpose(-2, -1) * D ** -0.5
-            if mask is not None:
-                scores = scores.masked_fill(mask, float("-inf"))
-            return scores.softmax(-1) @ v
+            if mode == "weights":  # the fused operator gives none
+                return (q @ k.transpose(-2, -1) * D ** -0.5).softmax(-1) @ v
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=mode == "causal", enable_gqa=H != Hkv)
 
     return measure(run, seconds)
 
 
 PEERS = {"ONNX Runtime": ("onnxruntime", peer_onnxruntime), "PyTorch": ("torch", peer_torch)}
+PYTHONS = {name: sys.executable for name in PEERS}
 
 
 def peer_main(arguments):
@@ -102,16 +95,10 @@ def peer_main(arguments):
 
 
 def run_peer(name, shape, mode, threads, seconds):
-    command = [interpreter(name), os.path.abspath(__file__), "--peer", name, json.dumps(shape), mode, str(threads), str(seconds)]
+    command = [PYTHONS[name], os.path.abspath(__file__), "--peer", name, json.dumps(shape), mode, str(threads), str(seconds)]
     environment = {key: value for key, value in os.environ.items() if key not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     return float(done.stdout.split()[-1]) if done.returncode == 0 and done.stdout.strip() else None
-
-
-def interpreter(name):
-    """The system's Python has Debian's torch, this one what PyPI brought."""
-    module = PEERS[name][0]
-    return sys.executable if importlib.util.find_spec(module) else "/usr/bin/python3"
 
 
 def run_ours(program, shape, mode, threads, seconds):
@@ -150,7 +137,7 @@ def growth(program, tokens_max):
 def versions():
     found = []
     for name, (module, _) in PEERS.items():
-        done = subprocess.run([interpreter(name), "-c", f"import {module}; print({module}.__version__)"], capture_output=True, text=True)
+        done = subprocess.run([PYTHONS[name], "-c", f"import {module}; print({module}.__version__)"], capture_output=True, text=True)
         found.append(f"{name} {done.stdout.strip() or 'missing'}")
     return ", ".join(found)
 
@@ -179,12 +166,14 @@ def main():
         return
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
+    parser.add_argument("--torch", default=sys.executable, help="the Python that has PyTorch")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.7)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--tokens-max", type=int, default=65536, help="leave out longer shapes")
     parser.add_argument("--out")
     options = parser.parse_args()
+    PYTHONS["PyTorch"] = options.torch
     lines = ["# Attention beside its peers", "",
              f"{datetime.date.today()}, {processor()}, load {os.getloadavg()[0]:.1f} at the start; {versions()}.", "",
              f"Medians in ms over {options.rounds} rounds in which the programs take turns; in brackets how many times as long "
