@@ -27,6 +27,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
     struct daemon *daemon = context;
     const int on = 1, unsent_bytes = (int)DAEMON_UNSENT_BYTES_MAX;
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        daemon->connection_count--;
         monitor_remove(*socket_context);
         *socket_context = NULL;
         return;
@@ -35,7 +36,11 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
     int fd = info->connect_fd;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof unsent_bytes);
-    *socket_context = monitor_add(&daemon->monitor, fd, daemon->tls_cert != NULL, daemon_idle_until_ms(daemon));
+    bool extra = ++daemon->connection_count > daemon->options->connections_max;
+    int64_t last_ms = extra ? clock_ms() + DAEMON_EXTRA_CONNECTION_MS : INT64_MAX;
+    *socket_context = monitor_add(&daemon->monitor, fd, daemon->tls_cert != NULL, last_ms);
+    if (*socket_context != NULL)
+        connection_enter(*socket_context, CONNECTION_IDLE, daemon_idle_until_ms(daemon));
 }
 
 static void *on_request_line(void *context, const char *target, struct MHD_Connection *mhd)
@@ -126,7 +131,7 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
         flags, 0, NULL, NULL, on_access, daemon,
         MHD_OPTION_EXTERNAL_LOGGER, on_message, daemon,
         MHD_OPTION_LISTEN_SOCKET, listen_fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connections_max,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(options->connections_max + DAEMON_EXTRA_CONNECTIONS_MAX),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)options->idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, DAEMON_CONNECTION_BYTES_MAX,
         MHD_OPTION_STRICT_FOR_CLIENT, 1,
@@ -168,7 +173,7 @@ bool daemon_start(struct daemon *daemon, const struct options *options, struct l
         goto fail_files;
     if (!workers_start(&daemon->workers, options->threads, &daemon->queue, err))
         goto fail_workers;
-    if (!monitor_start(&daemon->monitor, &daemon->queue, options->connections_max, err))
+    if (!monitor_start(&daemon->monitor, &daemon->queue, options->connections_max + DAEMON_EXTRA_CONNECTIONS_MAX, err))
         goto fail_monitor;
     if (!listen_open(options->listen, &listen_fd, daemon->address, err))
         goto fail_listen;

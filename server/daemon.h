@@ -28,6 +28,11 @@
 /* Bounds what the kernel holds of a reply that the client is slow to read, beside what is under way: it would take 4 MB. */
 #define DAEMON_UNSENT_BYTES_MAX ((size_t)64 * 1024)
 
+/* Connections beyond --max-connections that are taken all the same, for one request each and a short time: so that health
+ * is answered, and who wants to compute is told why not. */
+#define DAEMON_EXTRA_CONNECTIONS_MAX 16
+#define DAEMON_EXTRA_CONNECTION_MS 2000
+
 struct MHD_Daemon;
 
 struct daemon {
@@ -45,6 +50,7 @@ struct daemon {
     char *tls_cert, *tls_key;               /* owned; NULL without TLS */
     char address[LISTEN_ADDRESS_BYTES_MAX]; /* in use, as "127.0.0.1:8080" */
     char mhd_said[ERROR_TEXT_BYTES_MAX];    /* libmicrohttpd's last message while it starts */
+    size_t connection_count; /* the sockets' thread's own */
     atomic_bool started;
     atomic_bool draining;
     atomic_size_t request_count; /* that are not freed */

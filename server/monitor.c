@@ -186,12 +186,12 @@ void monitor_stop(struct monitor *monitor)
     sync_done(&monitor->mutex, &monitor->changed);
 }
 
-struct connection *monitor_add(struct monitor *monitor, int fd, bool tls, int64_t cut_at_ms)
+struct connection *monitor_add(struct monitor *monitor, int fd, bool tls, int64_t last_ms)
 {
     struct connection *connection = malloc(sizeof *connection);
     if (connection == NULL)
         return NULL;
-    *connection = (struct connection){.monitor = monitor, .fd = fd, .tls = tls, .cut_at_ms = cut_at_ms};
+    *connection = (struct connection){.monitor = monitor, .fd = fd, .tls = tls, .cut_at_ms = last_ms, .last_ms = last_ms};
     sync_lock(&monitor->mutex);
     connection->after = monitor->first;
     if (monitor->first == NULL)
@@ -220,7 +220,7 @@ void connection_enter(struct connection *connection, enum connection_phase phase
 {
     sync_lock(&connection->monitor->mutex);
     connection->phase = phase;
-    connection->cut_at_ms = cut_at_ms;
+    connection->cut_at_ms = cut_at_ms < connection->last_ms ? cut_at_ms : connection->last_ms;
     connection->job = NULL;
     sync_unlock(&connection->monitor->mutex);
 }
@@ -233,6 +233,11 @@ void connection_work(struct connection *connection, struct job *job, bool may_pr
     connection->may_probe = may_probe;
     connection->probed = false;
     sync_unlock(&connection->monitor->mutex);
+}
+
+bool connection_is_extra(const struct connection *connection)
+{
+    return connection->last_ms != INT64_MAX;
 }
 
 bool connection_was_cut(struct connection *connection)

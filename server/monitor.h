@@ -37,7 +37,8 @@ struct connection {
     bool tls;
     enum connection_phase phase;
     int64_t cut_at_ms; /* when the phase's time is up; in CONNECTION_WORK the job's deadline counts instead */
-    bool cut;          /* it was up */
+    int64_t last_ms;   /* when the connection's is, whatever its phase; INT64_MAX: never */
+    bool cut;          /* one of them was up */
     struct job *job;   /* borrowed, while in CONNECTION_WORK */
     bool may_probe;    /* the client understands interim replies */
     bool probed;
@@ -72,8 +73,8 @@ bool monitor_start(struct monitor *monitor, struct queue *queue, size_t connecti
 /* Frees what is left. The connections are gone by then. */
 void monitor_stop(struct monitor *monitor);
 
-/* New, CONNECTION_IDLE; NULL where there is no memory. */
-struct connection *monitor_add(struct monitor *monitor, int fd, bool tls, int64_t cut_at_ms);
+/* New, CONNECTION_IDLE until `last_ms`; NULL where there is no memory. */
+struct connection *monitor_add(struct monitor *monitor, int fd, bool tls, int64_t last_ms);
 
 /* Frees. NULL-safe. */
 void monitor_remove(struct connection *connection);
@@ -84,6 +85,9 @@ void connection_enter(struct connection *connection, enum connection_phase phase
 /* Enters CONNECTION_WORK. Until another phase is entered, the monitor may stop the job, and run it itself where it is
  * still in the queue then. */
 void connection_work(struct connection *connection, struct job *job, bool may_probe);
+
+/* True where its time is limited as a whole: one beyond --max-connections. It is for one request, and not for computing. */
+bool connection_is_extra(const struct connection *connection);
 
 /* True once the connection was cut. */
 bool connection_was_cut(struct connection *connection);

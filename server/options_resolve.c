@@ -22,7 +22,8 @@
 #define CONNECTIONS_MEMORY_PART 10 /* connections may hold a tenth */
 #define QUEUE_JOBS_PER_THREAD 64
 #define REQUEST_MEMORY_BYTES_LEAST ((size_t)64 * 1024)
-#define FILES_BESIDES_CONNECTIONS 96 /* listening, epoll, standard streams, connections that linger after a refusal */
+/* listening, epoll, standard streams, connections beyond the maximum, those that linger after a refusal */
+#define FILES_BESIDES_CONNECTIONS (80 + DAEMON_EXTRA_CONNECTIONS_MAX)
 
 static size_t number_or(size_t given, size_t otherwise)
 {
@@ -35,7 +36,7 @@ static size_t default_memory_bytes(const struct options *options, const struct m
 {
     size_t all = machine->memory_bytes;
     size_t besides = PROCESS_BYTES + (2 * options->threads - 1) * COMPUTING_THREAD_BYTES +
-                     options->connections_max * CONNECTION_BYTES + all / KERNEL_MEMORY_PART;
+                     (options->connections_max + DAEMON_EXTRA_CONNECTIONS_MAX) * CONNECTION_BYTES + all / KERNEL_MEMORY_PART;
     size_t least = size_max(all / REQUESTS_MEMORY_PART, MIB);
     size_t most = machine->memory_is_shared ? all / 100 * SHARED_MEMORY_PERCENT : all;
     return size_max(least, size_min(most, besides < all ? all - besides : 0));

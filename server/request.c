@@ -120,6 +120,12 @@ static bool set_too_long(const struct http_request *request, struct error *err)
     return error_set_limit(err, "max-body", limit, "the body has more than the %zu bytes that are read at most", limit);
 }
 
+bool request_set_taken(const struct http_request *request, struct error *err)
+{
+    return error_set(err, ERROR_BUSY, "%zu connections are open already, as many as --max-connections allows",
+                     request->daemon->options->connections_max);
+}
+
 void request_count_work(struct http_request *request, bool admitted)
 {
     if (admitted && !request->admitted)
@@ -145,6 +151,8 @@ static bool may_compute(struct http_request *request, struct error *err)
         return false;
     if (daemon_is_draining(request->daemon))
         return error_set(err, ERROR_BUSY, "the daemon is shutting down");
+    if (connection_is_extra(request->connection))
+        return request_set_taken(request, err);
     if (!read_encoding(request))
         return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content encoding %.40s is not read here; send gzip, or none",
                          head->content_encoding);

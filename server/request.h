@@ -84,6 +84,9 @@ void request_completed(struct http_request *request, enum MHD_RequestTermination
 /* How long it may take to arrive, and again to be answered. */
 int64_t request_timeout_ms(const struct http_request *request);
 
+/* Says that all connections are taken; returns false. */
+bool request_set_taken(const struct http_request *request, struct error *err);
+
 /* Counts it among the work that the daemon waits for before it ends, or no longer. */
 void request_count_work(struct http_request *request, bool admitted);
 

@@ -15,8 +15,11 @@ static void reply_too_slow(struct http_request *request)
 {
     struct error err = {0};
     const struct options *options = request->daemon->options;
-    (void)error_set(&err, ERROR_TOO_SLOW, "the request did not arrive within %zu s, or not a byte of it came for %zu s",
-                    options->request_timeout_s, options->idle_timeout_s);
+    if (connection_is_extra(request->connection))
+        (void)request_set_taken(request, &err);
+    else
+        (void)error_set(&err, ERROR_TOO_SLOW, "the request did not arrive within %zu s, or not a byte of it came for %zu s",
+                        options->request_timeout_s, options->idle_timeout_s);
     api_problem(&err, NULL, &request->call);
     response_write(request);
     request->lingers = true;

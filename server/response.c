@@ -144,7 +144,7 @@ bool response_queue(struct http_request *request)
     if (response == NULL)
         return false;
     fill_head(&head, request);
-    if (daemon_is_draining(request->daemon))
+    if (daemon_is_draining(request->daemon) || connection_is_extra(request->connection))
         add(&head, "Connection", "close");
     bool queued = true;
     for (size_t i = 0; i < head.count; i++)

@@ -253,26 +253,77 @@ static void test_announced_bodies_take_no_memory(void **state)
     attnd_stop(attnd);
 }
 
-/* One connection more than allowed waits until another closes. */
+#define ALL_TAKEN "4 connections are open already, as many as --max-connections allows"
+
+/* Sends one request; returns all that came until the daemon closed, which it must within seconds; new. */
+static char *answer_on_own_connection(const struct attnd *attnd, const char *request)
+{
+    int fd = raw_connect(attnd);
+    raw_send(fd, request);
+    double sent_s = seconds_now();
+    char *answer = raw_read(fd, 20);
+    if (!setting_slow())
+        assert_true(seconds_now() - sent_s < 10);
+    (void)close(fd);
+    return answer;
+}
+
+/* Connections beyond the maximum are for one short request each: health is told, computing refused. */
 static void test_max_connections(void **state)
 {
     int fds[4];
     (void)state;
+    char *compute = raw_post("/attention", "", SMALL_JSON);
     struct attnd *attnd = attnd_start("--max-connections", "4");
     for (size_t i = 0; i < 4; i++)
         fds[i] = raw_connect(attnd);
     sleep_s(0.2);
-    int fifth = raw_connect(attnd);
-    raw_send(fifth, "GET /health/live HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
-    char *answer = raw_read(fifth, 0.5);
-    assert_string_equal(answer, "");
-    free(answer);
+    for (size_t i = 0; i < 40; i++) { /* more than there is room for at once */
+        char *healthy = answer_on_own_connection(attnd, "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n");
+        assert_int_equal(strncmp(healthy, "HTTP/1.1 200 ", 13), 0);
+        assert_non_null(strstr(healthy, "\r\nConnection: close\r\n"));
+        free(healthy);
+    }
+    char *refused = answer_on_own_connection(attnd, compute);
+    assert_int_equal(strncmp(refused, "HTTP/1.1 503 ", 13), 0);
+    assert_non_null(strstr(refused, "\r\nRetry-After: "));
+    assert_non_null(strstr(refused, ALL_TAKEN));
+    free(refused);
+
     (void)close(fds[0]);
-    answer = raw_read(fifth, 60);
+    sleep_s(0.2);
+    int fifth = raw_connect(attnd);
+    raw_send(fifth, compute);
+    char *answer = raw_read(fifth, 0.5);
     assert_int_equal(strncmp(answer, "HTTP/1.1 200 ", 13), 0);
     free(answer);
     (void)close(fifth);
     for (size_t i = 1; i < 4; i++)
+        (void)close(fds[i]);
+    free(compute);
+    attnd_stop(attnd);
+}
+
+/* Those who stay on connections beyond the maximum, silent or in the middle of a request, keep health waiting for seconds,
+ * not until the time of a request is over. */
+static void test_max_connections_held(void **state)
+{
+    int fds[4 + 16];
+    (void)state;
+    struct attnd *attnd = attnd_start("--max-connections", "4");
+    for (size_t i = 0; i < 20; i++) {
+        fds[i] = raw_connect(attnd);
+        if (i % 2 == 0)
+            raw_send(fds[i], "POST /attention HTTP/1.1\r\nHost: test\r\nContent-Le");
+    }
+    char *healthy = answer_on_own_connection(attnd, "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n");
+    assert_int_equal(strncmp(healthy, "HTTP/1.1 200 ", 13), 0);
+    free(healthy);
+    char *told = raw_read(fds[18], 20);
+    assert_int_equal(strncmp(told, "HTTP/1.1 503 ", 13), 0);
+    assert_non_null(strstr(told, ALL_TAKEN));
+    free(told);
+    for (size_t i = 0; i < 20; i++)
         (void)close(fds[i]);
     attnd_stop(attnd);
 }
@@ -308,6 +359,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_memory_for_bodies),
     HTTP_TEST(test_announced_bodies_take_no_memory),
     HTTP_TEST(test_max_connections),
+    HTTP_TEST(test_max_connections_held),
     HTTP_TEST(test_memory_returns),
 };
 

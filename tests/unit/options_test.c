@@ -44,11 +44,11 @@ static void test_known_container(void **state)
 {
     (void)state;
     struct options options = resolved(container(1, 256 * MIB), (struct options){0});
-    assert_int_equal(options.memory_bytes_max / MIB, 193);
-    assert_int_equal(options.body_bytes_max / MIB, 96);
+    assert_int_equal(options.memory_bytes_max / MIB, 191);
+    assert_int_equal(options.body_bytes_max / MIB, 95);
     assert_int_equal(options.connections_max, 204);
     options = resolved(container(2, 128 * MIB), (struct options){0});
-    assert_int_equal(options.memory_bytes_max / MIB, 68);
+    assert_int_equal(options.memory_bytes_max / MIB, 66);
 }
 
 /* More threads and connections take of the memory for requests, down to a quarter. */
