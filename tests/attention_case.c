@@ -153,6 +153,22 @@ void attention_case_done(struct attention_case *c)
     free(c->sinks);
 }
 
+struct attention_case attention_case_item(const struct attention_case *c, size_t b)
+{
+    struct attention_case item = *c;
+    struct tensor *const inputs[] = {&item.problem.query, &item.problem.key, &item.problem.value, &item.problem.mask};
+    for (size_t k = 0; k < 4; k++) {
+        if (inputs[k]->data)
+            *inputs[k] = view_slice(inputs[k], 0, b, 1);
+    }
+    if (item.problem.query_offsets)
+        item.problem.query_offsets += b;
+    if (item.problem.key_lengths)
+        item.problem.key_lengths += b;
+    item.dims.B = 1;
+    return item;
+}
+
 const char *result_text(enum result_name name)
 {
     static const char *const names[RESULT_COUNT] = {"output",        "weights",       "mean_weights", "scores",

@@ -54,6 +54,9 @@ struct attention_case {
 void attention_case_init(struct attention_case *c, const struct attention_dims *dims, unsigned options, uint64_t seed);
 void attention_case_done(struct attention_case *c);
 
+/* Item `b`, alone: views of the case's own memory, with B = 1; not to be done. */
+struct attention_case attention_case_item(const struct attention_case *c, size_t b);
+
 /* The members of struct attention_results that are tensors, in their order there. */
 enum result_name {
     RESULT_OUTPUT,

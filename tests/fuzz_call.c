@@ -9,14 +9,7 @@
 
 #include "api/safetensors.h"
 #include "core/size.h"
-
-#define CHECK(condition)                                                                                                       \
-    do {                                                                                                                       \
-        if (!(condition)) {                                                                                                    \
-            (void)fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                                      \
-            abort();                                                                                                           \
-        }                                                                                                                      \
-    } while (0)
+#include "tests/fuzz_check.h"
 
 /* Keeps what a drawn request may compute to milliseconds. */
 #define MEMORY_BYTES_MAX ((size_t)1 << 17)

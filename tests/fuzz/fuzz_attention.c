@@ -9,14 +9,7 @@
 
 #include "api/api.h"
 #include "core/size.h"
-
-#define CHECK(condition)                                                                                                       \
-    do {                                                                                                                       \
-        if (!(condition)) {                                                                                                    \
-            (void)fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                                      \
-            abort();                                                                                                           \
-        }                                                                                                                      \
-    } while (0)
+#include "tests/fuzz_check.h"
 
 #define MEMORY_BYTES_MAX ((size_t)64 << 20)
 #define PARSED_BYTES_MAX ((size_t)256 << 10) /* jansson takes its time over longer replies */

@@ -11,16 +11,9 @@
 
 #include "api/lift.h"
 #include "core/size.h"
+#include "tests/fuzz_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                                                       \
-    do {                                                                                                                       \
-        if (!(condition)) {                                                                                                    \
-            (void)fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                                                      \
-            abort();                                                                                                           \
-        }                                                                                                                      \
-    } while (0)
 
 #define ELEMENTS_MAX 65536 /* a ragged array's first shape may promise more than its text holds */
 #define JANSSON_FLAGS (JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL)

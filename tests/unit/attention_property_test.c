@@ -162,23 +162,6 @@ static void causal_prefix_is_unchanged_by_later_tokens(void **state)
     }
 }
 
-/* Item `b` of the case, alone: the same views with B = 1. */
-static struct attention_case item_of(const struct attention_case *c, size_t b)
-{
-    struct attention_case item = *c;
-    struct tensor *const inputs[] = {&item.problem.query, &item.problem.key, &item.problem.value, &item.problem.mask};
-    for (size_t k = 0; k < 4; k++) {
-        if (inputs[k]->data)
-            *inputs[k] = view_slice(inputs[k], 0, b, 1);
-    }
-    if (item.problem.query_offsets)
-        item.problem.query_offsets += b;
-    if (item.problem.key_lengths)
-        item.problem.key_lengths += b;
-    item.dims.B = 1;
-    return item;
-}
-
 static void check_item(const struct attention_case *c, const char *what, struct case_results *batch, size_t b,
                        struct case_results *alone)
 {
@@ -201,7 +184,7 @@ static void items_alone_and_in_a_batch_are_bit_equal(void **state)
         compute(&c, RESULTS_ALL, NULL, &batch);
         size_t banned_row_count = 0;
         for (size_t b = 0; b < c.dims.B; b++) {
-            struct attention_case item = item_of(&c, b);
+            struct attention_case item = attention_case_item(&c, b);
             struct case_results alone;
             compute(&item, RESULTS_ALL, NULL, &alone);
             check_item(&c, "an item alone", &batch, b, &alone);

@@ -31,23 +31,6 @@ static void compute(const struct attention_case *c, unsigned wanted, const struc
     check_compute(c, ret, executor);
 }
 
-/* Item `b`, alone: the same views with B = 1. */
-static struct attention_case item_of(const struct attention_case *c, size_t b)
-{
-    struct attention_case item = *c;
-    struct tensor *const inputs[] = {&item.problem.query, &item.problem.key, &item.problem.value, &item.problem.mask};
-    for (size_t k = 0; k < 4; k++) {
-        if (inputs[k]->data)
-            *inputs[k] = view_slice(inputs[k], 0, b, 1);
-    }
-    if (item.problem.query_offsets)
-        item.problem.query_offsets += b;
-    if (item.problem.key_lengths)
-        item.problem.key_lengths += b;
-    item.dims.B = 1;
-    return item;
-}
-
 /* Item `b` of the whole batch's results against one's results that hold it alone. */
 static void check_item(const struct attention_case *c, const char *what, struct case_results *whole, size_t b,
                        struct case_results *alone)
@@ -87,7 +70,7 @@ static void check_alone(const struct attention_case *c, struct case_results *who
 {
     static const size_t items[] = {0, 3, BATCH - 1};
     for (size_t k = 0; k < 3; k++) {
-        struct attention_case item = item_of(c, items[k]);
+        struct attention_case item = attention_case_item(c, items[k]);
         struct worker_pool pool;
         struct case_results r;
         worker_pool_init(&pool, 5);
