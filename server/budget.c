@@ -177,6 +177,14 @@ void budget_return_grant(struct budget *budget, struct budget_grant *grant)
     sync_unlock(&budget->mutex);
 }
 
+void budget_look(struct budget *budget, size_t *ret_bodies_bytes, size_t *ret_grants_bytes)
+{
+    sync_lock(&budget->mutex);
+    *ret_bodies_bytes = budget->bodies_bytes;
+    *ret_grants_bytes = budget->grants_bytes;
+    sync_unlock(&budget->mutex);
+}
+
 void budget_done(struct budget *budget)
 {
     assert(budget->bodies_bytes == 0 && budget->grants_bytes == 0 && budget->first == NULL);

@@ -70,6 +70,9 @@ bool budget_grant_now(struct budget *budget, struct budget_grant *grant, size_t 
 /* Gives the whole grant back. */
 void budget_return_grant(struct budget *budget, struct budget_grant *grant);
 
+/* How much is in use. */
+void budget_look(struct budget *budget, size_t *ret_bodies_bytes, size_t *ret_grants_bytes);
+
 void budget_done(struct budget *budget);
 
 #endif

@@ -37,7 +37,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof unsent_bytes);
     bool extra = ++daemon->connection_count > daemon->options->connections_max;
-    int64_t last_ms = extra ? clock_ms() + DAEMON_EXTRA_CONNECTION_MS : INT64_MAX;
+    int64_t last_ms = extra ? clock_ms() + DAEMON_EXTRA_CONNECTION_MS : CLOCK_NEVER_MS;
     *socket_context = monitor_add(&daemon->monitor, fd, daemon->tls_cert != NULL, last_ms);
     if (*socket_context != NULL)
         connection_enter(*socket_context, CONNECTION_IDLE, daemon_idle_until_ms(daemon));
@@ -162,7 +162,10 @@ static void free_files(struct daemon *daemon)
 bool daemon_start(struct daemon *daemon, const struct options *options, struct log *log, struct error *err)
 {
     int listen_fd;
+    struct timespec now;
     memset(daemon, 0, sizeof *daemon);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    daemon->started_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
     daemon->options = options;
     daemon->log = log;
     budget_init(&daemon->budget, options->memory_bytes_max, options->request_memory_bytes_max);

@@ -14,6 +14,7 @@
 #include "server/keys.h"
 #include "server/listen.h"
 #include "server/log.h"
+#include "server/metrics.h"
 #include "server/monitor.h"
 #include "server/options.h"
 #include "server/pool.h"
@@ -50,7 +51,9 @@ struct daemon {
     char *tls_cert, *tls_key;               /* owned; NULL without TLS */
     char address[LISTEN_ADDRESS_BYTES_MAX]; /* in use, as "127.0.0.1:8080" */
     char mhd_said[ERROR_TEXT_BYTES_MAX];    /* libmicrohttpd's last message while it starts */
-    size_t connection_count; /* the sockets' thread's own */
+    struct metrics metrics;                 /* the sockets' thread's own, as the next */
+    size_t connection_count;                /* open ones */
+    double started_s;                       /* of the Unix epoch */
     atomic_bool started;
     atomic_bool draining;
     atomic_size_t request_count; /* that are not freed */

@@ -25,13 +25,13 @@ void health_reply_ready(const struct daemon *daemon, struct api_call *call, cons
     api_problem(&err, NULL, call);
 }
 
-void health_live(const struct daemon *daemon, struct api_call *call)
+void health_live(struct daemon *daemon, struct api_call *call)
 {
     (void)daemon;
     health_reply(call, "{\"status\":\"live\"}\n");
 }
 
-void health_ready(const struct daemon *daemon, struct api_call *call)
+void health_ready(struct daemon *daemon, struct api_call *call)
 {
     health_reply_ready(daemon, call, "{\"status\":\"ready\"}\n");
 }

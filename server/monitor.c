@@ -237,7 +237,7 @@ void connection_work(struct connection *connection, struct job *job, bool may_pr
 
 bool connection_is_extra(const struct connection *connection)
 {
-    return connection->last_ms != INT64_MAX;
+    return connection->last_ms != CLOCK_NEVER_MS;
 }
 
 bool connection_was_cut(struct connection *connection)

@@ -37,7 +37,7 @@ struct connection {
     bool tls;
     enum connection_phase phase;
     int64_t cut_at_ms; /* when the phase's time is up; in CONNECTION_WORK the job's deadline counts instead */
-    int64_t last_ms;   /* when the connection's is, whatever its phase; INT64_MAX: never */
+    int64_t last_ms;   /* when the connection's is, whatever its phase; CLOCK_NEVER_MS: never */
     bool cut;          /* one of them was up */
     struct job *job;   /* borrowed, while in CONNECTION_WORK */
     bool may_probe;    /* the client understands interim replies */

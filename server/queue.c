@@ -60,6 +60,14 @@ bool queue_remove(struct queue *queue, struct job *job)
     return queued;
 }
 
+size_t queue_length(struct queue *queue)
+{
+    sync_lock(&queue->mutex);
+    size_t count = queue->job_count;
+    sync_unlock(&queue->mutex);
+    return count;
+}
+
 void queue_close(struct queue *queue)
 {
     sync_lock(&queue->mutex);

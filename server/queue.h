@@ -30,6 +30,9 @@ struct job *queue_pop(struct queue *queue);
 /* Takes a job back. Returns false where it is not in the queue (any more): then a worker has it. */
 bool queue_remove(struct queue *queue, struct job *job) __attribute__((warn_unused_result));
 
+/* How many wait. */
+size_t queue_length(struct queue *queue);
+
 /* Lets the workers go once the queue is empty. */
 void queue_close(struct queue *queue);
 

@@ -49,27 +49,36 @@ static uint64_t sent_bytes(const struct http_request *request)
     return request->replied && strcmp(request->method, "HEAD") != 0 ? response_body_bytes(&request->call.reply) : 0;
 }
 
-static void log_it(struct http_request *request, unsigned status, const char *end)
+static enum metrics_path metrics_path_of(const struct http_request *request)
+{
+    route_compute *compute = request->route != NULL ? request->route->compute : NULL;
+    return compute == api_attention ? METRICS_ATTENTION : compute == api_infer ? METRICS_INFER : METRICS_OTHER;
+}
+
+/* One record, for the log and for the metrics. */
+static void record(struct http_request *request, unsigned status, const char *end)
 {
     int64_t now_ns = clock_ns();
     const struct api_timings *timings = &request->call.timings;
     request->target[strcspn(request->target, "?")] = '\0'; /* queries are not logged: they may hold what is private */
-    log_request(request->daemon->log, &(struct log_request){
-                                          .method = request->method,
-                                          .path = request->target,
-                                          .id = request->id,
-                                          .status = status,
-                                          .bytes_in = request->received_bytes,
-                                          .bytes_out = sent_bytes(request),
-                                          .receive_ms = ms_between(request->born_ns, request->received_ns),
-                                          .queue_ms = ms_between(request->received_ns, request->begun_ns),
-                                          .parse_ms = timings->parse_ms,
-                                          .compute_ms = timings->compute_ms,
-                                          .encode_ms = timings->encode_ms,
-                                          .send_ms = ms_between(request->finished_ns, now_ns),
-                                          .total_ms = ms_between(request->born_ns, now_ns),
-                                          .end = end,
-                                      });
+    const struct log_request line = {
+        .method = request->method,
+        .path = request->target,
+        .id = request->id,
+        .status = status,
+        .bytes_in = request->received_bytes,
+        .bytes_out = sent_bytes(request),
+        .receive_ms = ms_between(request->born_ns, request->received_ns),
+        .queue_ms = ms_between(request->received_ns, request->begun_ns),
+        .parse_ms = timings->parse_ms,
+        .compute_ms = timings->compute_ms,
+        .encode_ms = timings->encode_ms,
+        .send_ms = ms_between(request->finished_ns, now_ns),
+        .total_ms = ms_between(request->born_ns, now_ns),
+        .end = end,
+    };
+    log_request(request->daemon->log, &line);
+    metrics_add(&request->daemon->metrics, metrics_path_of(request), &line);
 }
 
 static void request_free(struct monitor_garbage *garbage)
@@ -99,7 +108,7 @@ void request_completed(struct http_request *request, enum MHD_RequestTermination
         request->lingers = true;
         end = "ok";
     }
-    log_it(request, status, end);
+    record(request, status, end);
     if (request->lingers) {
         int fd = fcntl(request->connection->fd, F_DUPFD_CLOEXEC, 0);
         if (fd >= 0)

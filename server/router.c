@@ -5,12 +5,14 @@
 
 #include "server/health.h"
 #include "server/infer.h"
+#include "server/scrape.h"
 #include "server/static.h"
 
 static const struct route routes[] = {
     {.path = "/attention", .method = "POST", .allow = "POST, OPTIONS", .compute = api_attention},
     {.path = "/health/live", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_live},
     {.path = "/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_ready},
+    {.path = "/metrics", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = scrape_metrics},
     {.path = "/v2", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_server},
     {.path = "/v2/health/live", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_live},
     {.path = "/v2/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_ready},

@@ -12,7 +12,7 @@ struct static_file;
 struct static_files;
 
 /* Answers at once, on the sockets' thread: must neither wait nor compute. */
-typedef void route_answer(const struct daemon *daemon, struct api_call *call);
+typedef void route_answer(struct daemon *daemon, struct api_call *call);
 
 /* Computes the reply, on a worker. */
 typedef void route_compute(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,

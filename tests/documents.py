@@ -6,7 +6,7 @@
 README.md     A ```sh, ```python, ```js or ```go block that is followed by a ```json or ```text block is run as it stands,
               but for the address localhost:8080, and must print what the second block shows.
 openapi.yaml  Every example of a request is sent as it stands. Where a reply has an example of the same name, that is what
-              must come back; else the reply's status must be 200. Examples are JSON after "value:". GET is sent too.
+              must come back; else the reply's status must be 200. GET is sent too.
 --help        Every option is in README.md (needs ATTND_BIN).
 VERSION       openapi.yaml and CHANGELOG.md have it.
 
@@ -21,6 +21,8 @@ import tempfile
 import urllib.error
 import urllib.request
 from pathlib import Path
+
+import yaml
 
 TOP = Path(__file__).resolve().parent.parent
 REST = "…"
@@ -137,36 +139,23 @@ class Operation:
         self.replies = {}   # name: (status, JSON value)
 
 
+def json_examples(body):
+    """The JSON examples of a request's or reply's body: name, value."""
+    for media_type, content in body.get("content", {}).items():
+        if "json" in media_type:
+            for name, example in content.get("examples", {}).items():
+                yield name, example["value"]
+
+
 def read_operations():
-    """The paths' examples, found by indentation: two blanks a level."""
-    text = (TOP / "openapi.yaml").read_text(encoding="utf-8")
-    operations, path, operation, status, name, offset = [], None, None, None, None, 0
-    for line in text.splitlines(keepends=True):
-        body = line.strip()
-        indent = len(line) - len(line.lstrip(" "))
-        key = body.rstrip(":").strip('"')
-        if indent == 0 and body and not body.startswith("#"):
-            path = operation = None
-        elif indent == 2:
-            path = key if key.startswith("/") else None
-            operation = None
-        elif indent == 4 and path is not None and key in ("get", "post"):
-            operation = Operation(path, key)
-            operations.append(operation)
-        elif operation is not None and indent == 6:
-            status = 0 if key == "requestBody" else None
-        elif operation is not None and indent == 8 and re.fullmatch(r"[1-5]\d\d", key):
-            status = int(key)
-        elif operation is not None and status is not None and body.startswith("value:"):
-            value, _ = json.JSONDecoder().raw_decode(text, text.index("{", offset))
-            if status == 0:
-                operation.requests[name] = value
-            else:
-                operation.replies[name] = (status, value)
-        elif body.endswith(":"):
-            name = key
-        offset += len(line)
-    return operations
+    paths = yaml.safe_load((TOP / "openapi.yaml").read_text(encoding="utf-8"))["paths"]
+    for path, methods in paths.items():
+        for method, description in methods.items():
+            operation = Operation(path, method)
+            operation.requests.update(json_examples(description.get("requestBody", {})))
+            for status, reply in description["responses"].items():
+                operation.replies.update((name, (int(status), value)) for name, value in json_examples(reply))
+            yield operation
 
 
 def send(address, operation, request):

@@ -75,11 +75,12 @@ ${answers.map(([status, text]) => html`<p class="caption">Reply ${badge(status)}
     }
 
     reply(status, { description, headers = {}, content = {} }, paired) {
-        const examples = Object.values(content).flatMap(({ example, examples: named = {} }) =>
-            [...(example ? [example] : []), ...Object.entries(named).filter(([name]) => !paired.has(name)).map(([, { value }]) => value)]);
+        const examples = Object.entries(content).flatMap(([type, { example, examples: named = {} }]) =>
+            [...(example ? [example] : []), ...Object.entries(named).filter(([name]) => !paired.has(name)).map(([, { value }]) => value)]
+                .map((text) => (type.includes("json") ? json(text) : text)));
         return html`<details class="reply"><summary>${badge(status)} <span>${words(description)}</span></summary>
 ${Object.keys(headers).length > 0 && html`<p class="caption">Headers</p><dl class="fields">${Object.entries(headers).map(([name, header]) => this.header({ name, ...this.resolve(header) }))}</dl>`}
-${this.content(content)}${examples.map((text) => html`<p class="caption">Example</p><pre>${json(text)}</pre>`)}</details>`;
+${this.content(content)}${examples.map((example) => html`<p class="caption">Example</p><pre>${example}</pre>`)}</details>`;
     }
 
     // ---- the page ----

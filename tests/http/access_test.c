@@ -61,9 +61,13 @@ static void test_api_key(void **state)
         assert_int_equal(reply.status, 200);
         reply_done(&reply);
     }
-    struct reply reply = get(attnd, "/health/ready", NULL);
-    assert_int_equal(reply.status, 200);
-    reply_done(&reply);
+    static const char *const open_paths[] = {"/health/ready", "/metrics"};
+    struct reply reply;
+    for (size_t i = 0; i < sizeof open_paths / sizeof open_paths[0]; i++) {
+        reply = get(attnd, open_paths[i], NULL);
+        assert_int_equal(reply.status, 200);
+        reply_done(&reply);
+    }
     reply = request_send(attnd, &(struct request){.method = "OPTIONS", .path = "/attention"});
     assert_int_equal(reply.status, 204);
     reply_done(&reply);

@@ -14,7 +14,7 @@ struct group {
         (tests), sizeof(tests) / sizeof((tests)[0])                                                                            \
     }
 
-extern const struct group access_group, attention_group, lifecycle_group, limits_group, log_group, memory_group, pages_group,
-    protocol_group, routing_group, times_group, wire_group;
+extern const struct group access_group, attention_group, lifecycle_group, limits_group, log_group, memory_group, metrics_group,
+    pages_group, protocol_group, routing_group, times_group, wire_group;
 
 #endif

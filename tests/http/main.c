@@ -10,8 +10,8 @@
 #define TESTS_MAX 512
 
 static const struct group *const groups[] = {
-    &routing_group, &protocol_group, &limits_group, &times_group,     &access_group, &lifecycle_group,
-    &log_group,     &pages_group,    &wire_group,   &attention_group, &memory_group,
+    &routing_group, &protocol_group, &limits_group, &times_group, &access_group,    &lifecycle_group,
+    &log_group,     &metrics_group,  &pages_group,  &wire_group,  &attention_group, &memory_group,
 };
 
 /* Runs all tests, or with an argument those whose names fit that pattern (* and ?). */

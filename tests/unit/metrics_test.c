@@ -1,0 +1,106 @@
+/* metrics_test.c: what is counted of requests, and Prometheus's text of it. tests/clients/prometheus.py reads that as its own
+ * library does. */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/metrics.h"
+#include "tests/check.h"
+
+static const struct metrics_now now = {
+    .version = "1.2.3", .kernel = "generic", .threads = 3, .connections_max = 9, .ready = true};
+
+static const char *text_of(const struct metrics *metrics)
+{
+    static char room[METRICS_BYTES_MAX + 1];
+    size_t bytes = metrics_write(metrics, &now, room);
+    assert_in_range(bytes, 1, METRICS_BYTES_MAX - 1);
+    room[bytes] = '\0';
+    assert_int_equal(strlen(room), bytes);
+    assert_int_equal(room[bytes - 1], '\n');
+    return room;
+}
+
+static void assert_line(const char *text, const char *line)
+{
+    char whole[256];
+    (void)snprintf(whole, sizeof whole, "\n%s\n", line);
+    if (strstr(text, whole) == NULL)
+        fail_msg("no line %s", line);
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    struct metrics metrics = {0};
+    struct log_request request = {.status = 200, .bytes_in = 10, .bytes_out = 200, .total_ms = 2, .compute_ms = 1.5};
+    metrics_add(&metrics, METRICS_ATTENTION, &request);
+    request.total_ms = 30;
+    metrics_add(&metrics, METRICS_ATTENTION, &request);
+    request.status = 0;
+    request.total_ms = 61000;
+    metrics_add(&metrics, METRICS_ATTENTION, &request);
+    request.status = 418;
+    metrics_add(&metrics, METRICS_OTHER, &request);
+    const char *text = text_of(&metrics);
+    assert_line(text, "attnd_requests_total{path=\"/attention\",status=\"200\"} 2");
+    assert_line(text, "attnd_requests_total{path=\"/attention\",status=\"none\"} 1");
+    assert_line(text, "attnd_requests_total{path=\"other\",status=\"other\"} 1");
+    assert_null(strstr(text, "attnd_requests_total{path=\"/v2"));
+    assert_line(text, "attnd_phase_seconds_total{path=\"/attention\",phase=\"compute\"} 0.0045");
+    assert_line(text, "attnd_received_bytes_total{path=\"/attention\"} 30");
+    assert_line(text, "attnd_sent_bytes_total{path=\"/attention\"} 600");
+    assert_line(text, "attnd_build_info{version=\"1.2.3\",kernel=\"generic\"} 1");
+    assert_line(text, "attnd_threads 3");
+    assert_line(text, "attnd_ready 1");
+}
+
+/* Each bucket counts all that took at most so long; a bound belongs to its own bucket. */
+static void test_buckets(void **state)
+{
+    static const char name[] = "attnd_request_duration_seconds";
+    static const struct {
+        const char *bound;
+        int count;
+    } expected[] = {{"0.0005", 0}, {"0.001", 0}, {"0.0025", 1}, {"0.025", 2}, {"0.05", 3}, {"60", 3}, {"+Inf", 4}};
+    char line[256];
+    (void)state;
+    struct metrics metrics = {0};
+    const double ms[] = {2.5, 25, 25.01, 60001};
+    for (size_t i = 0; i < 4; i++)
+        metrics_add(&metrics, METRICS_INFER, &(struct log_request){.status = 200, .total_ms = ms[i]});
+    const char *text = text_of(&metrics);
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        (void)snprintf(line, sizeof line, "%s_bucket{path=\"/v2/models/attention/infer\",le=\"%s\"} %d", name,
+                       expected[i].bound, expected[i].count);
+        assert_line(text, line);
+    }
+    assert_line(text, "attnd_request_duration_seconds_count{path=\"/v2/models/attention/infer\"} 4");
+    assert_line(text, "attnd_request_duration_seconds_sum{path=\"/v2/models/attention/infer\"} 60.05351");
+}
+
+/* Every status on every path, and numbers as long as they get. */
+static void test_longest_text(void **state)
+{
+    (void)state;
+    struct metrics metrics;
+    struct metrics_now most = {.version = "10.10.10-candidate", .kernel = "avx512", .cpu_s = 1.2345678901234567e-300};
+    memset(&metrics, 0xff, sizeof metrics);
+    for (size_t path = 0; path < METRICS_PATHS; path++) {
+        metrics.paths[path].total_ms = -1.2345678901234567e-300;
+        for (size_t i = 0; i < METRICS_PHASES; i++)
+            metrics.paths[path].phase_ms[i] = -1.2345678901234567e-300;
+    }
+    memset(&most.threads, 0xff, offsetof(struct metrics_now, ready) - offsetof(struct metrics_now, threads));
+    char room[METRICS_BYTES_MAX];
+    assert_in_range(metrics_write(&metrics, &most, room), 8000, METRICS_BYTES_MAX / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_buckets),
+        cmocka_unit_test(test_longest_text),
+    };
+    return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
+}
