@@ -1,6 +1,8 @@
 #include "server/scrape.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,14 +14,14 @@
 /* 0 where the system does not tell. */
 static size_t resident_bytes(void)
 {
-    size_t pages = 0;
+    char line[256] = "";
     FILE *file = fopen("/proc/self/statm", "re");
     if (file == NULL)
         return 0;
-    if (fscanf(file, "%*u %zu", &pages) != 1)
-        pages = 0;
+    bool read = fgets(line, sizeof line, file) != NULL;
     (void)fclose(file);
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
+    const char *second = read ? strchr(line, ' ') : NULL; /* the first number is of addresses, the second of pages in RAM */
+    return second != NULL ? (size_t)strtoull(second, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 static double seconds(const struct timeval *time)
