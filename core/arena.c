@@ -1,6 +1,5 @@
 #include "core/arena.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -42,22 +41,26 @@ size_t arena_cost(size_t bytes)
     return size_multiply(2, size_add(rounded, ARENA_HEADER_BYTES));
 }
 
-/* No page but those inside of the block, so it takes no more memory than it has bytes. */
-static void ask_for_huge_pages(void *block, size_t bytes)
+/* Of a large one, whole pages inside of the bytes that were asked for are huge: so no more memory is taken than that, though
+ * addresses are. */
+static void *allocate(size_t bytes)
 {
-    size_t before = ARENA_HUGE_PAGE_BYTES - (uintptr_t)block % ARENA_HUGE_PAGE_BYTES;
-    (void)madvise((char *)block + before, (bytes - before) / ARENA_HUGE_PAGE_BYTES * ARENA_HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+    if (bytes < ARENA_HUGE_BLOCK_BYTES_MIN)
+        return aligned_alloc(ARENA_ALIGNMENT_BYTES, bytes);
+    size_t pages = bytes / ARENA_HUGE_PAGE_BYTES;
+    void *memory = aligned_alloc(ARENA_HUGE_PAGE_BYTES, size_multiply(pages + 1, ARENA_HUGE_PAGE_BYTES));
+    if (memory != NULL)
+        (void)madvise(memory, pages * ARENA_HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+    return memory;
 }
 
 static struct arena_block *block_add(struct arena *arena, size_t bytes, struct error *err)
 {
-    struct arena_block *block = aligned_alloc(ARENA_ALIGNMENT_BYTES, bytes);
+    struct arena_block *block = allocate(bytes);
     if (block == NULL) {
         (void)error_set(err, ERROR_NO_MEMORY, "the machine has no %zu bytes of memory left", bytes);
         return NULL;
     }
-    if (bytes >= ARENA_HUGE_BLOCK_BYTES_MIN)
-        ask_for_huge_pages(block, bytes);
     *block = (struct arena_block){.older = arena->newest, .bytes = bytes, .used = ARENA_HEADER_BYTES};
     arena->newest = block;
     return block;

@@ -5,10 +5,14 @@
 #include <sys/mman.h>
 
 #include "core/size.h"
+#include "server/clock.h"
 #include "server/sync.h"
 
 /* How often a waiter looks whether its job was stopped. */
 #define BUDGET_LOOK_MS 50
+
+/* Freed memory is kept for so long while nothing is in use. */
+#define BUDGET_KEEP_MS 1000
 
 struct budget_waiter {
     struct budget_waiter *before, *after;
@@ -26,16 +30,26 @@ static size_t free_bytes_locked(const struct budget *budget)
     return budget->total_bytes - budget->bodies_bytes - budget->grants_bytes;
 }
 
-/* Called before `bytes` more are in use. */
-static void let_go_locked(struct budget *budget, size_t bytes)
+static void let_go_locked(struct budget *budget)
 {
-    if (budget->freed_bytes <= free_bytes_locked(budget) - bytes)
-        return;
     (void)malloc_trim(0);
     if (budget->spare != NULL)
         (void)munmap(budget->spare, budget->spare_bytes);
     budget->spare = NULL;
     budget->freed_bytes = 0;
+}
+
+/* Called before `bytes` more are in use. */
+static void make_room_locked(struct budget *budget, size_t bytes)
+{
+    if (budget->freed_bytes > free_bytes_locked(budget) - bytes)
+        let_go_locked(budget);
+}
+
+static void count_freed_locked(struct budget *budget, size_t bytes)
+{
+    budget->freed_bytes = size_add(budget->freed_bytes, bytes);
+    budget->freed_at_ms = clock_ms();
 }
 
 void budget_keep_spare(struct budget *budget, void **mapped, size_t *bytes)
@@ -80,7 +94,7 @@ bool budget_take_body(struct budget *budget, size_t bytes)
     size_t room = size_min(free_bytes_locked(budget), budget->bodies_bytes_max - budget->bodies_bytes);
     bool fits = bytes <= room;
     if (fits) {
-        let_go_locked(budget, bytes);
+        make_room_locked(budget, bytes);
         budget->bodies_bytes += bytes;
     }
     sync_unlock(&budget->mutex);
@@ -92,7 +106,7 @@ void budget_return_body(struct budget *budget, size_t bytes)
     sync_lock(&budget->mutex);
     assert(bytes <= budget->bodies_bytes);
     budget->bodies_bytes -= bytes;
-    budget->freed_bytes = size_add(budget->freed_bytes, bytes);
+    count_freed_locked(budget, bytes);
     (void)pthread_cond_broadcast(&budget->changed);
     sync_unlock(&budget->mutex);
 }
@@ -139,7 +153,7 @@ bool budget_grant(struct budget *budget, struct budget_grant *grant, size_t byte
     bool granted = wait_locked(budget, &waiter, bytes, job, err);
     leave_line_locked(budget, &waiter);
     if (granted) {
-        let_go_locked(budget, bytes);
+        make_room_locked(budget, bytes);
         grant->bytes += bytes;
         budget->grants_bytes += bytes;
     }
@@ -155,7 +169,7 @@ bool budget_grant_now(struct budget *budget, struct budget_grant *grant, size_t 
     sync_lock(&budget->mutex);
     bool fits = budget->first == NULL && grant->bytes > 0 && bytes <= free_bytes_locked(budget);
     if (fits) {
-        let_go_locked(budget, bytes);
+        make_room_locked(budget, bytes);
         grant->bytes += bytes;
         budget->grants_bytes += bytes;
     }
@@ -170,11 +184,28 @@ void budget_return_grant(struct budget *budget, struct budget_grant *grant)
     sync_lock(&budget->mutex);
     assert(grant->bytes <= budget->grants_bytes);
     budget->grants_bytes -= grant->bytes;
-    budget->freed_bytes = size_add(budget->freed_bytes, grant->bytes);
+    count_freed_locked(budget, grant->bytes);
     budget->giver_count--;
     grant->bytes = 0;
     (void)pthread_cond_broadcast(&budget->changed);
     sync_unlock(&budget->mutex);
+}
+
+void budget_trim_when_idle(struct budget *budget)
+{
+    sync_lock(&budget->mutex);
+    bool idle = budget->bodies_bytes + budget->grants_bytes == 0 && clock_ms() - budget->freed_at_ms >= BUDGET_KEEP_MS;
+    if (idle && budget->freed_bytes > 0)
+        let_go_locked(budget);
+    sync_unlock(&budget->mutex);
+}
+
+bool budget_is_trimmed(struct budget *budget)
+{
+    sync_lock(&budget->mutex);
+    bool trimmed = budget->freed_bytes == 0;
+    sync_unlock(&budget->mutex);
+    return trimmed;
 }
 
 void budget_look(struct budget *budget, size_t *ret_bodies_bytes, size_t *ret_grants_bytes)

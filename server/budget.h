@@ -8,7 +8,7 @@
  * is on the way out. Where all holders wait too, the first of them is refused, and so on: no deadlock.
  *
  * What is given back must have been freed before, but the C library may keep it: small pieces between others that live on.
- * Before that could add up to more than the total, the library is told to let go of it.
+ * Before that could add up to more than the total, or once nothing was in use for a second, the library is told to let go of it.
  *
  * The addresses of the last large body are kept for the next one, whose pages then need not be zeroed, which costs as much as
  * receiving it. Meanwhile the system may take the pages back at any time (MADV_FREE), so they are in nobody's way.
@@ -20,6 +20,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/error.h"
 #include "server/job.h"
@@ -36,6 +37,7 @@ struct budget {
     size_t total_bytes, bodies_bytes_max;
     size_t bodies_bytes, grants_bytes;  /* in use */
     size_t freed_bytes;                 /* given back since the C library was last told to let go */
+    int64_t freed_at_ms;                /* when the last was */
     size_t giver_count;                 /* holders of a grant that do not wait for more */
     struct budget_waiter *first, *last; /* those that wait for a grant */
     void *spare;                        /* owned: addresses that are kept, or NULL */
@@ -69,6 +71,12 @@ bool budget_grant_now(struct budget *budget, struct budget_grant *grant, size_t 
 
 /* Gives the whole grant back. */
 void budget_return_grant(struct budget *budget, struct budget_grant *grant);
+
+/* Has the C library and the kept addresses let go of their memory, where that is due. */
+void budget_trim_when_idle(struct budget *budget);
+
+/* False while there is something that budget_trim_when_idle will have to let go. */
+bool budget_is_trimmed(struct budget *budget);
 
 /* How much is in use. */
 void budget_look(struct budget *budget, size_t *ret_bodies_bytes, size_t *ret_grants_bytes);

@@ -176,7 +176,8 @@ bool daemon_start(struct daemon *daemon, const struct options *options, struct l
         goto fail_files;
     if (!workers_start(&daemon->workers, options->threads, &daemon->queue, err))
         goto fail_workers;
-    if (!monitor_start(&daemon->monitor, &daemon->queue, options->connections_max + DAEMON_EXTRA_CONNECTIONS_MAX, err))
+    if (!monitor_start(&daemon->monitor, &daemon->queue, &daemon->budget,
+                       options->connections_max + DAEMON_EXTRA_CONNECTIONS_MAX, err))
         goto fail_monitor;
     if (!listen_open(options->listen, &listen_fd, daemon->address, err))
         goto fail_listen;

@@ -135,10 +135,11 @@ static void *watch(void *argument)
             lingering_tick(&monitor->lingering);
         run_all(stopped);
         free_garbage(garbage);
+        budget_trim_when_idle(monitor->budget);
         sync_lock(&monitor->mutex);
         if (monitor->garbage != NULL || monitor->arrival_count > 0 || monitor->stopping)
             continue;
-        if (monitor->first == NULL && monitor->lingering.count == 0)
+        if (monitor->first == NULL && monitor->lingering.count == 0 && budget_is_trimmed(monitor->budget))
             (void)pthread_cond_wait(&monitor->changed, &monitor->mutex);
         else
             sync_wait_ms(&monitor->changed, &monitor->mutex, MONITOR_TICK_MS);
@@ -147,9 +148,10 @@ static void *watch(void *argument)
     return NULL;
 }
 
-bool monitor_start(struct monitor *monitor, struct queue *queue, size_t connection_count_max, struct error *err)
+bool monitor_start(struct monitor *monitor, struct queue *queue, struct budget *budget, size_t connection_count_max,
+                   struct error *err)
 {
-    *monitor = (struct monitor){.queue = queue, .poll_count_max = connection_count_max};
+    *monitor = (struct monitor){.queue = queue, .budget = budget, .poll_count_max = connection_count_max};
     monitor->polls = calloc(connection_count_max, sizeof *monitor->polls);
     monitor->polled = calloc(connection_count_max, sizeof(struct connection *));
     if (monitor->polls == NULL || monitor->polled == NULL) {

@@ -4,7 +4,8 @@
  *   - stops jobs whose deadline has passed or whose client is gone: libmicrohttpd does not look at suspended connections;
  *   - shows libmicrohttpd the end of a client's stream where it has missed it;
  *   - lets refused connections linger (see lingering.h);
- *   - frees large memory, which takes the system long enough to be felt by other connections.
+ *   - frees large memory, which takes the system long enough to be felt by other connections, and has the memory that is kept for
+ *     the next request let go when there is none.
  *
  * A client that only closed its sending side (shutdown) still wants its reply, and looks from here just like one that has
  * closed its socket. So after some patience an interim reply (102) is sent: a closed socket answers that with a reset.
@@ -20,6 +21,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "server/budget.h"
 #include "server/lingering.h"
 #include "server/queue.h"
 
@@ -52,7 +54,8 @@ struct monitor_garbage {
 };
 
 struct monitor {
-    struct queue *queue; /* borrowed */
+    struct queue *queue;   /* borrowed */
+    struct budget *budget; /* borrowed */
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -67,8 +70,8 @@ struct monitor {
     struct connection **polled; /* [poll_count_max] whose they are */
 };
 
-bool monitor_start(struct monitor *monitor, struct queue *queue, size_t connection_count_max, struct error *err)
-    __attribute__((warn_unused_result));
+bool monitor_start(struct monitor *monitor, struct queue *queue, struct budget *budget, size_t connection_count_max,
+                   struct error *err) __attribute__((warn_unused_result));
 
 /* Frees what is left. The connections are gone by then. */
 void monitor_stop(struct monitor *monitor);

@@ -294,6 +294,35 @@ static void test_lets_go_of_what_is_kept(void **state)
     budget_done(&budget);
 }
 
+/* Kept while requests come or one is at work, and gone once there was nothing to do for a while. */
+static void test_lets_go_when_idle(void **state)
+{
+    struct budget budget;
+    void *mapped = map(PAGE_BYTES);
+    size_t bytes = PAGE_BYTES;
+    (void)state;
+    budget_init(&budget, 4 * PAGE_BYTES, 0);
+    assert_true(budget_is_trimmed(&budget));
+    assert_true(budget_take_body(&budget, PAGE_BYTES));
+    assert_true(budget_take_body(&budget, PAGE_BYTES));
+    budget_keep_spare(&budget, &mapped, &bytes);
+    budget_return_body(&budget, PAGE_BYTES);
+    budget_trim_when_idle(&budget);
+    assert_false(budget_is_trimmed(&budget));
+    rest_ms(1200);
+    budget_trim_when_idle(&budget);
+    assert_false(budget_is_trimmed(&budget)); /* the other body is there */
+    budget_return_body(&budget, PAGE_BYTES);
+    budget_trim_when_idle(&budget);
+    assert_false(budget_is_trimmed(&budget));
+    rest_ms(1200);
+    budget_trim_when_idle(&budget);
+    assert_true(budget_is_trimmed(&budget));
+    bytes = 1;
+    assert_null(budget_take_spare(&budget, &bytes));
+    budget_done(&budget);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_keeps_the_largest),
         cmocka_unit_test(test_lets_go_of_what_is_kept),
+        cmocka_unit_test(test_lets_go_when_idle),
     };
     return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
 }
