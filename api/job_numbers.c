@@ -249,7 +249,7 @@ bool job_compute(struct job *job, struct arena *arena, const struct executor *ex
         join(job, &job->problem.value, job->tensors[REQUEST_PAST_VALUE].data, job->results[RESULT_VALUE].data);
     }
     if (executor_stopped(executor))
-        return error_set(err, ERROR_DEADLINE, "the work was stopped before it was done");
+        return executor_set_stopped(err);
     if (attention_wanted(job) && !attention_compute(&job->problem, &job->attention, arena, executor, err))
         return false;
     return job->heads_output.data == NULL ||

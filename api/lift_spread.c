@@ -107,6 +107,6 @@ bool lift_read_spread(const struct lift *lift, const struct lift_array *array, e
     cut(&spread);
     bool done = read_all(&spread);
     if (atomic_load_explicit(&spread.stopped, memory_order_relaxed))
-        return error_set(err, ERROR_DEADLINE, "the work was stopped before it was done");
+        return executor_set_stopped(err);
     return done || lift_read(lift, array, dtype, pointer, ret_data, err);
 }

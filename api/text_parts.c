@@ -114,7 +114,7 @@ bool text_parts_done(struct text_parts *parts, struct api_reply *ret, struct err
 {
     text_parts_cut(parts);
     if (parts->stopped)
-        return error_set(err, ERROR_DEADLINE, "the work was stopped before it was done");
+        return executor_set_stopped(err);
     ret->body = parts->parts[0].data;
     ret->body_bytes = parts->parts[0].bytes;
     ret->parts = parts->parts + 1;

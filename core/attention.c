@@ -129,7 +129,7 @@ bool attention_compute(const struct attention_problem *problem, struct attention
     if (!plan.direct)
         waves_run(&plan);
     if (atomic_load(&plan.stopped))
-        return error_set(err, ERROR_DEADLINE, "the work was stopped before it was done");
+        return executor_set_stopped(err);
     results->banned_row_count = atomic_load(&plan.banned_row_count);
     return true;
 }

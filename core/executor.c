@@ -20,3 +20,8 @@ void executor_run(const struct executor *executor, size_t task_count, executor_t
     for (size_t i = 0; i < task_count; i++)
         task(argument, i, 0);
 }
+
+bool executor_set_stopped(struct error *err)
+{
+    return error_set(err, ERROR_DEADLINE, "the request's time was up before its work was done");
+}

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/error.h"
+
 /* One task of a run. `worker` < worker_count; two tasks with one worker number never run at the same time, so it may
  * pick a scratch buffer. */
 typedef void executor_task(void *argument, size_t task, size_t worker);
@@ -27,6 +29,10 @@ struct executor {
 
 size_t executor_worker_count(const struct executor *executor);
 bool executor_stopped(const struct executor *executor);
+
+/* Sets deadline: work that was stopped fails so. Returns false. */
+bool executor_set_stopped(struct error *err);
+
 void executor_run(const struct executor *executor, size_t task_count, executor_task *task, void *argument);
 
 #endif

@@ -94,6 +94,6 @@ bool projection_apply(const struct tensor *x, const struct tensor *weight, const
     p.tile_count = size_pieces(p.T, TOKEN_TILE);
     executor_run(executor, x->shape[0] * p.tile_count, tile_run, &p);
     if (atomic_load(&p.stopped))
-        return error_set(err, ERROR_DEADLINE, "the work was stopped before it was done");
+        return executor_set_stopped(err);
     return true;
 }

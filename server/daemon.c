@@ -1,6 +1,5 @@
 #include "server/daemon.h"
 
-#include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,9 +11,8 @@
 #include <unistd.h>
 
 #include "server/clock.h"
+#include "server/file.h"
 #include "server/request.h"
-
-#define DAEMON_TLS_FILE_BYTES_MAX ((size_t)1 << 20)
 
 /* Once nobody can connect any more, requests that came at the last moment get so long to be refused. */
 #define DAEMON_LAST_REQUESTS_MS 500
@@ -77,25 +75,14 @@ static void on_message(void *context, const char *format, va_list arguments)
 /* ---- start ---- */
 
 /* Returns the file's text, new; NULL on failure. */
-static char *read_tls_file(const char *option, const char *file_name, struct error *err)
+static char *read_pem(const char *option, const char *file_name, struct error *err)
 {
-    FILE *file = fopen(file_name, "re");
-    char *text = malloc(DAEMON_TLS_FILE_BYTES_MAX + 1);
-    if (file == NULL) {
-        (void)error_set(err, ERROR_INVALID, "%s %s: %s", option, file_name, strerrordesc_np(errno));
-    } else if (text == NULL) {
-        (void)error_set(err, ERROR_NO_MEMORY, "no memory for %s", option);
-    } else {
-        size_t bytes = fread(text, 1, DAEMON_TLS_FILE_BYTES_MAX, file);
-        text[bytes] = '\0';
-        if (ferror(file) || strstr(text, "-----BEGIN ") == NULL)
-            (void)error_set(err, ERROR_INVALID, "%s %s: this is no PEM file", option, file_name);
-    }
-    if (file != NULL)
-        (void)fclose(file);
-    if (err->code == ERROR_NONE)
+    size_t bytes;
+    char *text = file_read(option, file_name, &bytes, err);
+    if (text == NULL || strstr(text, "-----BEGIN ") != NULL)
         return text;
     free(text);
+    (void)error_set(err, ERROR_INVALID, "%s %s: this is no PEM file", option, file_name);
     return NULL;
 }
 
@@ -108,8 +95,8 @@ static bool load_files(struct daemon *daemon, struct error *err)
         return false;
     if (options->tls_cert_file == NULL)
         return true;
-    daemon->tls_cert = read_tls_file("--tls-cert", options->tls_cert_file, err);
-    daemon->tls_key = daemon->tls_cert != NULL ? read_tls_file("--tls-key", options->tls_key_file, err) : NULL;
+    daemon->tls_cert = read_pem("--tls-cert", options->tls_cert_file, err);
+    daemon->tls_key = daemon->tls_cert != NULL ? read_pem("--tls-key", options->tls_key_file, err) : NULL;
     return daemon->tls_key != NULL;
 }
 
@@ -144,6 +131,10 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
     if (daemon->mhd == NULL) {
         (void)close(listen_fd);
         daemon->mhd_said[strcspn(daemon->mhd_said, "\n")] = '\0';
+        if (daemon->tls_cert != NULL && strstr(daemon->mhd_said, "TLS") != NULL)
+            return error_set(err, ERROR_INVALID,
+                             "--tls-cert %s and --tls-key %s do not fit together, or are no certificate and key",
+                             options->tls_cert_file, options->tls_key_file);
         return error_set(err, ERROR_INTERNAL, "cannot start to serve%s%s", daemon->mhd_said[0] != '\0' ? ": " : "",
                          daemon->mhd_said);
     }

@@ -30,14 +30,34 @@ static const struct head_field fields[] = {
 
 struct reading {
     struct head *head;
+    size_t host_count;
     bool framed_twice; /* Content-Length or Transfer-Encoding was sent more than once */
+    bool misnamed;     /* a header's name holds what no name may */
 };
+
+/* libmicrohttpd takes any bytes up to the colon for a name; others read "Content-Length :" as Content-Length. */
+static bool is_token(const char *name)
+{
+    size_t length = strspn(name, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return length > 0 && name[length] == '\0';
+}
+
+/* Blanks at the end are no part of a value, but libmicrohttpd leaves them there, in memory of the connection's own. It has also
+ * left them out of account where it looked for chunks, so there they stay. */
+static void trim(const char *value)
+{
+    char *end = (char *)value + strlen(value);
+    while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
+        *--end = '\0';
+}
 
 /* Of a header sent twice the first counts. */
 static enum MHD_Result read_field(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct reading *reading = context;
     (void)kind;
+    reading->misnamed |= !is_token(name);
+    reading->host_count += strcasecmp(name, "Host") == 0;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (strcasecmp(name, fields[i].name) != 0)
             continue;
@@ -46,6 +66,8 @@ static enum MHD_Result read_field(void *context, enum MHD_ValueKind kind, const 
         reading->framed_twice |= framing && *field != NULL;
         if (*field == NULL)
             *field = value != NULL ? value : "";
+        if (value != NULL && field != &reading->head->transfer_encoding)
+            trim(value);
         break;
     }
     return MHD_YES;
@@ -63,6 +85,10 @@ bool head_read(struct MHD_Connection *mhd, const char *version, struct head *ret
         ret->body_bytes = strtoull(ret->content_length_text, NULL, 10); /* libmicrohttpd has refused what is no number */
         ret->has_body = ret->has_body || ret->body_bytes > 0;
     }
+    if (reading.misnamed)
+        return error_set(err, ERROR_MALFORMED, "a header's name holds a blank or another byte that no name may hold");
+    if (reading.host_count > 1)
+        return error_set(err, ERROR_MALFORMED, "Host was sent more than once");
     if (reading.framed_twice)
         return error_set(err, ERROR_MALFORMED, "Content-Length or Transfer-Encoding was sent more than once");
     if (ret->transfer_encoding != NULL && ret->content_length_text != NULL)

@@ -21,7 +21,8 @@ struct head {
 };
 
 /* `version` is "HTTP/1.1" or the like.
- * Fails  malformed: the head leaves open where the body ends (RFC 9112, section 6), which smugglers like. */
+ * Fails  malformed: the head leaves open where the body ends or whom it is for (RFC 9112, sections 3.2, 5.1, 6), which smugglers
+ *        like. */
 bool head_read(struct MHD_Connection *mhd, const char *version, struct head *ret, struct error *err)
     __attribute__((warn_unused_result));
 

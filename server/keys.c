@@ -1,12 +1,9 @@
 #include "server/keys.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for a key, blanks around it and the line's end. */
-#define KEY_LINE_BYTES_MAX 1024
+#include "server/file.h"
 
 static bool add_key(struct keys *keys, const char *text, size_t length, size_t line_number, struct error *err)
 {
@@ -27,19 +24,26 @@ static bool add_key(struct keys *keys, const char *text, size_t length, size_t l
     return true;
 }
 
-static bool read_keys(FILE *file, struct keys *keys, struct error *err)
+static bool is_blank(char c)
 {
-    char line[KEY_LINE_BYTES_MAX];
-    for (size_t line_number = 1; fgets(line, sizeof line, file) != NULL; line_number++) {
-        const char *text = line + strspn(line, " \t");
-        size_t length = strcspn(text, "\r\n");
-        while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
-            length--;
-        if (length > 0 && !add_key(keys, text, length, line_number, err))
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool read_keys(const char *text, size_t bytes, struct keys *keys, struct error *err)
+{
+    const char *end = text + bytes;
+    for (size_t line_number = 1; text < end; line_number++) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        line_end = line_end != NULL ? line_end : end;
+        const char *first = text, *last = line_end;
+        while (first < last && is_blank(*first))
+            first++;
+        while (last > first && is_blank(last[-1]))
+            last--;
+        if (first < last && !add_key(keys, first, (size_t)(last - first), line_number, err))
             return false;
+        text = line_end + 1;
     }
-    if (ferror(file))
-        return error_set(err, ERROR_INVALID, "--api-key-file: cannot be read");
     if (keys->count == 0)
         return error_set(err, ERROR_INVALID, "--api-key-file: there is no key in it, so nobody could compute");
     return true;
@@ -47,12 +51,13 @@ static bool read_keys(FILE *file, struct keys *keys, struct error *err)
 
 bool keys_load(const char *file_name, struct keys *ret, struct error *err)
 {
+    size_t bytes;
     *ret = (struct keys){0};
-    FILE *file = fopen(file_name, "re");
-    if (file == NULL)
-        return error_set(err, ERROR_INVALID, "--api-key-file %s: %s", file_name, strerrordesc_np(errno));
-    bool read = read_keys(file, ret, err);
-    (void)fclose(file);
+    char *text = file_read("--api-key-file", file_name, &bytes, err);
+    if (text == NULL)
+        return false;
+    bool read = read_keys(text, bytes, ret, err);
+    free(text);
     if (!read)
         keys_done(ret);
     return read;

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,8 +65,17 @@ static int check_health(const struct options *options)
     return EXIT_FAILURE;
 }
 
+/* Without them, sockets would get their numbers, and the log would be written to a client. */
+static void open_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY);
+}
+
 int main(int argument_count, char **arguments)
 {
+    open_standard_streams();
     struct options options;
     struct error err = {0};
     switch (options_parse(argument_count, arguments, &options, &err)) {
@@ -94,6 +104,7 @@ int main(int argument_count, char **arguments)
     if (log == NULL)
         return fail(&err);
     options_log(&options, &machine, log);
+    options_log_strays(log);
     bool served = serve(&options, log, &err);
     log_stop(log);
     return served ? EXIT_SUCCESS : fail(&err);

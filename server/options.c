@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/api.h"
+#include "api/names.h"
 
+#define ENVIRONMENT_PREFIX "ATTND_"
 #define OPTION_NAME_BYTES_MAX 64
 #define OPTIONS_COUNT (sizeof option_table / sizeof option_table[0])
 
@@ -82,6 +85,18 @@ static const struct option_rule *find_option(const char *name, size_t name_bytes
     return NULL;
 }
 
+/* The option that a name was meant for: one that begins like it, or differs in a few letters. NULL: none. */
+static const char *nearest_option(const char *name)
+{
+    const char *names[OPTIONS_COUNT + 1] = {NULL};
+    for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        names[i] = option_table[i].name;
+        if (name[0] != '\0' && strncmp(name, names[i], strlen(name)) == 0)
+            return names[i];
+    }
+    return names_nearest(name, names);
+}
+
 /* The factor of a size's suffix; 0 where it is none. */
 static size_t suffix_factor(const char *suffix)
 {
@@ -121,19 +136,50 @@ static bool set_option(struct options *options, const struct option_rule *rule, 
     return true;
 }
 
+/* "max-body" to "ATTND_MAX_BODY". */
+static void environment_name(const char *option, char ret[OPTION_NAME_BYTES_MAX])
+{
+    (void)snprintf(ret, OPTION_NAME_BYTES_MAX, ENVIRONMENT_PREFIX "%s", option);
+    for (char *c = ret; *c != '\0'; c++)
+        *c = (char)(*c == '-' ? '_' : (*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c));
+}
+
+/* An empty value is none, as where a script hands on what it was not given; but not where that would leave a door open. */
 static bool read_environment(struct options *options, struct error *err)
 {
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
+        const struct option_rule *rule = &option_table[i];
         char name[OPTION_NAME_BYTES_MAX];
-        (void)snprintf(name, sizeof name, "ATTND_%s", option_table[i].name);
-        for (char *c = name; *c != '\0'; c++)
-            *c = (char)(*c == '-' ? '_' : (*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c));
+        environment_name(rule->name, name);
         const char *value = getenv(name);
-        bool command_line_only = option_table[i].offset == FIELD(health_check_url);
-        if (value != NULL && value[0] != '\0' && !command_line_only && !set_option(options, &option_table[i], name, value, err))
+        bool locks =
+            rule->offset == FIELD(api_key_file) || rule->offset == FIELD(tls_cert_file) || rule->offset == FIELD(tls_key_file);
+        if (value == NULL || (value[0] == '\0' && !locks) || rule->offset == FIELD(health_check_url))
+            continue;
+        if (!set_option(options, rule, name, value, err))
             return false;
     }
     return true;
+}
+
+void options_log_strays(struct log *log)
+{
+    static const size_t prefix_bytes = sizeof ENVIRONMENT_PREFIX - 1;
+    for (char **variable = environ; *variable != NULL; variable++) {
+        char name[OPTION_NAME_BYTES_MAX] = "", meant[OPTION_NAME_BYTES_MAX];
+        size_t length = strcspn(*variable, "=");
+        if (strncmp(*variable, ENVIRONMENT_PREFIX, prefix_bytes) != 0 || length >= sizeof name)
+            continue;
+        for (size_t i = prefix_bytes; i < length; i++) {
+            char c = (*variable)[i];
+            name[i - prefix_bytes] = (char)(c == '_' ? '-' : (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c));
+        }
+        const char *nearest = find_option(name, strlen(name)) == NULL ? nearest_option(name) : NULL;
+        if (nearest == NULL)
+            continue;
+        environment_name(nearest, meant);
+        log_event(log, "the environment's %.*s is no option; was %s meant?", (int)length, *variable, meant);
+    }
 }
 
 enum options_outcome options_parse(int argument_count, char **arguments, struct options *ret, struct error *err)
@@ -158,7 +204,9 @@ enum options_outcome options_parse(int argument_count, char **arguments, struct 
         char shown[OPTION_NAME_BYTES_MAX];
         (void)snprintf(shown, sizeof shown, "%.*s", (int)length, argument);
         if (rule == NULL) {
-            (void)error_set(err, ERROR_INVALID, "unknown option %s", shown);
+            const char *nearest = strncmp(shown, "--", 2) == 0 ? nearest_option(shown + 2) : NULL;
+            (void)error_set(err, ERROR_INVALID, nearest != NULL ? "unknown option %s; did you mean --%s?" : "unknown option %s",
+                            shown, nearest);
             return OPTIONS_WRONG;
         }
         const char *value = argument[length] == '=' ? argument + length + 1 : arguments[++i];

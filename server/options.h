@@ -60,6 +60,9 @@ enum options_outcome options_parse(int argument_count, char **arguments, struct 
 bool options_resolve(struct options *options, const struct machine *machine, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Says which names of the environment look like options and are none: their values are lost. */
+void options_log_strays(struct log *log);
+
 /* Says the values in use. */
 void options_log(const struct options *options, const struct machine *machine, struct log *log);
 

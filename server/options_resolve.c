@@ -118,8 +118,12 @@ static bool check_cors_origin(const struct options *options, struct error *err)
     for (const char *c = origin; *c != '\0'; c++)
         if (*c <= ' ' || *c >= 0x7f || *c == ',')
             return error_set(err, ERROR_INVALID, "--cors-origin takes one origin, as https://example.org, or *");
-    if (strstr(origin, "://") == NULL || origin[strlen(origin) - 1] == '/')
-        return error_set(err, ERROR_INVALID, "--cors-origin: \"%s\" is no origin: https://example.org, no slash at the end",
+    const char *host = strstr(origin, "://");
+    bool lower_case =
+        strpbrk(origin, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == NULL; /* browsers send it so, and it is compared as it is */
+    if (host == NULL || host[3] == '\0' || strpbrk(host + 3, "/?#@") != NULL || !lower_case)
+        return error_set(err, ERROR_INVALID,
+                         "--cors-origin: \"%s\" is no origin: https://example.org, in small letters and without a path",
                          origin);
     return true;
 }

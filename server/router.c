@@ -20,11 +20,11 @@ static const struct route routes[] = {
     {.path = "/v2/models/attention/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_model_ready},
     {.path = "/v2/models/attention/stats", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = infer_statistics},
     {.path = "/v2/models/attention/infer", .method = "POST", .allow = "POST, OPTIONS", .compute = api_infer},
-    {"/v2/models/stats", "GET", "GET, HEAD, OPTIONS", .alias = true, .answer = infer_statistics},
-    {"/v2/models/attention/versions/1", "GET", "GET, HEAD, OPTIONS", .alias = true, .answer = infer_model},
-    {"/v2/models/attention/versions/1/ready", "GET", "GET, HEAD, OPTIONS", .alias = true, .answer = infer_model_ready},
-    {"/v2/models/attention/versions/1/stats", "GET", "GET, HEAD, OPTIONS", .alias = true, .answer = infer_statistics},
-    {"/v2/models/attention/versions/1/infer", "POST", "POST, OPTIONS", .alias = true, .compute = api_infer},
+    {"/v2/models/stats", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = infer_statistics},
+    {"/v2/models/attention/versions/1", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = infer_model},
+    {"/v2/models/attention/versions/1/ready", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = infer_model_ready},
+    {"/v2/models/attention/versions/1/stats", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = infer_statistics},
+    {"/v2/models/attention/versions/1/infer", "POST", "POST, OPTIONS", .unlisted = true, .compute = api_infer},
 };
 
 #define ROUTE_COUNT (sizeof routes / sizeof routes[0])
@@ -57,22 +57,23 @@ static bool method_is(const char *method, const struct route *route)
 }
 
 /* Names every endpoint, so that a client that went astray finds the way. */
-static void set_not_found(struct error *err)
-{
-    char list[ROUTER_LIST_BYTES_MAX];
-    size_t length = 0;
-    for (size_t i = 0; i < ROUTE_COUNT && length < sizeof list; i++) {
-        if (routes[i].alias)
-            continue;
-        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s %s", i > 0 ? ", " : "", routes[i].method,
-                                   routes[i].path);
-    }
-    (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path; there are GET / (to look at), %s", list);
-}
-
 static const struct route *route_at(const struct static_files *files, size_t i)
 {
     return i < ROUTE_COUNT ? &routes[i] : &files->files[i - ROUTE_COUNT].route;
+}
+
+/* Names every endpoint and page, so that a client that went astray finds the way; not what pages are made of. */
+static void set_not_found(const struct static_files *files, struct error *err)
+{
+    char list[ROUTER_LIST_BYTES_MAX] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < ROUTE_COUNT + files->count && length < sizeof list; i++) {
+        const struct route *route = route_at(files, i);
+        if (!route->unlisted)
+            length +=
+                (size_t)snprintf(list + length, sizeof list - length, "%s%s %s", i > 0 ? ", " : "", route->method, route->path);
+    }
+    (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path; there are %s", list);
 }
 
 enum router_outcome router_find(const char *method, const char *target, const struct static_files *files,
@@ -98,7 +99,7 @@ enum router_outcome router_find(const char *method, const char *target, const st
         other_method = route;
     }
     if (other_method == NULL) {
-        set_not_found(err);
+        set_not_found(files, err);
         return ROUTER_ERROR;
     }
     if (options)

@@ -22,7 +22,7 @@ struct route {
     const char *path;
     const char *method; /* GET serves HEAD, too */
     const char *allow;  /* the Allow header of the path */
-    bool alias;         /* leads where another path does, and need not be named */
+    bool unlisted;      /* leads where another path does, or is part of a page: need not be named */
     /* One of: */
     route_answer *answer;
     route_compute *compute;         /* asks for a key where there are keys */

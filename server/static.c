@@ -167,13 +167,15 @@ static void join_compressed(struct static_files *files)
 static void set_route(struct static_file *file)
 {
     static const char index[] = "/index.html", page[] = ".html";
+    bool document = ends_in(file->path, page) || ends_in(file->path, ".yaml");
     file->content_type = content_type_of(file->path);
     file->cache_control = strncmp(file->path, "/assets/", strlen("/assets/")) == 0 ? FOREVER : ASK_AGAIN;
     if (strcmp(file->path, index) == 0)
         file->path[1] = '\0';
     else if (ends_in(file->path, page))
         file->path[strlen(file->path) - strlen(page)] = '\0';
-    file->route = (struct route){.path = file->path, .method = "GET", .allow = "GET, HEAD, OPTIONS", .file = file};
+    file->route =
+        (struct route){.path = file->path, .method = "GET", .allow = "GET, HEAD, OPTIONS", .unlisted = !document, .file = file};
 }
 
 static bool load_no_ui(struct static_files *files, struct error *err)

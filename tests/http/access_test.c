@@ -48,7 +48,7 @@ static void test_api_key(void **state)
                                         "Authorization: Bearer",
                                         "Authorization: Bearer third-key"};
     static const char *const right[] = {"X-API-Key: first-key", "Authorization: Bearer second-key",
-                                        "authorization: bearer last-key"};
+                                        "authorization: bearer last-key", "X-API-Key: first-key \t"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct reply reply = post_json(attnd, "/attention", SMALL_JSON, wrong[i], NULL);
         assert_problem(&reply, 401);
@@ -98,7 +98,17 @@ static void test_api_key_file_errors(void **state)
     }
     const char *const options[] = {"--listen", "127.0.0.1:0", "--api-key-file", "/nowhere/keys", NULL};
     assert_int_equal(attnd_run(options, out, err), 2);
+    const char *const endless[] = {"--listen", "127.0.0.1:0", "--api-key-file", "/dev/zero", NULL};
+    assert_int_equal(attnd_run(endless, out, err), 2);
+    assert_non_null(strstr(err, "--api-key-file /dev/zero: has more than"));
     char *file = folder_file(&folder, "keys", NULL);
+    FILE *zero_byte = fopen(file, "we");
+    assert_non_null(zero_byte);
+    assert_int_equal(fwrite("abc\0def\n", 1, 8, zero_byte), 8);
+    assert_int_equal(fclose(zero_byte), 0);
+    const char *const hidden[] = {"--listen", "127.0.0.1:0", "--api-key-file", file, NULL};
+    assert_int_equal(attnd_run(hidden, out, err), 2);
+    assert_non_null(strstr(err, "line 1 has a byte that is not visible ASCII"));
     (void)unlink(file);
     (void)rmdir(folder.path);
     free(file);
@@ -255,8 +265,9 @@ static void test_tls_errors(void **state)
     struct folder folder = folder_new();
     char *file = folder_file(&folder, "cert.pem", "-----BEGIN CERTIFICATE-----\nno\n-----END CERTIFICATE-----\n");
     const char *const broken[] = {"--listen", "127.0.0.1:0", "--tls-cert", file, "--tls-key", file, NULL};
-    assert_int_equal(attnd_run(broken, out, err), 1);
-    assert_non_null(strstr(err, "attnd: cannot start to serve"));
+    assert_int_equal(attnd_run(broken, out, err), 2);
+    assert_non_null(strstr(err, "do not fit together"));
+    assert_non_null(strstr(err, file));
     (void)unlink(file);
     (void)rmdir(folder.path);
     free(file);

@@ -44,7 +44,8 @@ static void test_wrong_options(void **state)
     } cases[] = {
         {{"--bogus"}, "unknown option --bogus"},
         {{"bogus"}, "unknown option bogus"},
-        {{"--thread", "2"}, "unknown option --thread"},
+        {{"--thread", "2"}, "unknown option --thread; did you mean --threads?"},
+        {{"--api-key", "file"}, "unknown option --api-key; did you mean --api-key-file?"},
         {{"--threads"}, "--threads needs a value: N"},
         {{"--threads", ""}, "--threads: \"\" is not a whole number"},
         {{"--threads", "0"}, "--threads: 0 is not between 1 and 1024"},
@@ -64,6 +65,9 @@ static void test_wrong_options(void **state)
         {{"--log-format", "xml"}, "--log-format: \"xml\" is neither text nor json"},
         {{"--cors-origin", "example.org"}, "is no origin"},
         {{"--cors-origin", "https://a.org,https://b.org"}, "one origin"},
+        {{"--cors-origin", "https://a.org/b"}, "is no origin"},
+        {{"--cors-origin", "https://A.org"}, "is no origin"},
+        {{"--cors-origin", "https://"}, "is no origin"},
         {{"--cors-origin", "https://a.org\r\nX: y"}, "one origin"},
         {{"--listen", "8080"}, "has no port"},
         {{"--listen", "127.0.0.1:"}, "has no port"},
@@ -103,6 +107,37 @@ static void test_environment(void **state)
     (void)unsetenv("ATTND_MAX_BODY");
     (void)unsetenv("ATTND_THREADS");
     (void)unsetenv("ATTND_CORS_ORIGIN");
+}
+
+/* A key file that is lost on the way must not open the daemon, and a name misspelt not go unnoticed. */
+static void test_environment_lost(void **state)
+{
+    static const char *const locks[] = {"ATTND_API_KEY_FILE", "ATTND_TLS_CERT", "ATTND_TLS_KEY"};
+    char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+    const char *const none[] = {"--listen", "127.0.0.1:0", NULL};
+    (void)state;
+    for (size_t i = 0; i < sizeof locks / sizeof locks[0]; i++) {
+        assert_int_equal(setenv(locks[i], "", 1), 0);
+        assert_int_equal(attnd_run(none, out, err), 2);
+        assert_non_null(strstr(err, locks[i]));
+        assert_non_null(strstr(err, ": the value is empty"));
+        (void)unsetenv(locks[i]);
+    }
+    assert_int_equal(setenv("ATTND_API_KEY", "x", 1), 0);
+    assert_int_equal(setenv("ATTND_MAXBODY", "x", 1), 0);
+    assert_int_equal(setenv("ATTND_SERVICE_HOST", "10.0.0.1", 1), 0); /* as Kubernetes has it for a service of that name */
+    assert_int_equal(setenv("ATTND_PORT", "tcp://10.0.0.1:8080", 1), 0);
+    struct attnd *attnd = attnd_start(NULL);
+    assert_true(attnd_logs(attnd, "ATTND_API_KEY is no option; was ATTND_API_KEY_FILE meant?", 30));
+    assert_true(attnd_logs(attnd, "ATTND_MAXBODY is no option; was ATTND_MAX_BODY meant?", 30));
+    char *log = attnd_log(attnd);
+    assert_int_equal(count_of(log, "is no option"), 2);
+    free(log);
+    attnd_stop(attnd);
+    (void)unsetenv("ATTND_API_KEY");
+    (void)unsetenv("ATTND_MAXBODY");
+    (void)unsetenv("ATTND_SERVICE_HOST");
+    (void)unsetenv("ATTND_PORT");
 }
 
 static void test_addresses(void **state)
@@ -324,6 +359,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_help_and_version),
     HTTP_TEST(test_wrong_options),
     HTTP_TEST(test_environment),
+    HTTP_TEST(test_environment_lost),
     HTTP_TEST(test_addresses),
     HTTP_TEST(test_ipv6),
     HTTP_TEST(test_health_check),

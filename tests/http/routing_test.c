@@ -64,6 +64,8 @@ static void test_not_found(void **state)
         assert_problem(&reply, 404);
         assert_non_null(strstr(reply.body, "POST /attention"));
         assert_non_null(strstr(reply.body, "GET /health/live"));
+        assert_non_null(strstr(reply.body, "GET /metrics"));
+        assert_null(strstr(reply.body, "/assets/"));
         assert_non_null(strstr(reply.body, "GET /health/ready"));
         reply_done(&reply);
     }
