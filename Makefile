@@ -113,7 +113,8 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
 .PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive arm64-check bench bench-numbers \
-	bench-wire lint layers format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps clean help
+	bench-service bench-wire lint layers format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps \
+	clean help
 
 attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there (the default)
 	$(if $(SANITIZER),@:,$(build_web))
@@ -186,7 +187,7 @@ $(WEB): $(WEB_SOURCES) web/node_modules/.package-lock.json
 	$(call say,WEB,build/web)
 	$(Q)cd web && OUT="$(CURDIR)/build/web" node build.mjs
 
-web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json: %/node_modules/.package-lock.json: %/package-lock.json
+web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json bench/service/node_modules/.package-lock.json: %/node_modules/.package-lock.json: %/package-lock.json
 	$(call say,NPM,$*)
 	$(Q)cd $* && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts && touch node_modules/.package-lock.json
 
@@ -232,6 +233,10 @@ arm64-check: ## builds for arm64 and runs the unit tests under qemu (TESTS="name
 
 bench: $(B)/bench/attention_bench ## measures attention beside ONNX Runtime, PyTorch (5 GB) and plain OpenBLAS, writes bench/results.md
 	@torch=$$(bench/venv torch) && $$(bench/venv) bench/attention_peers.py $< --torch $$torch --out bench/results.md
+
+bench-service: $(B)/attnd bench/service/node_modules/.package-lock.json ## measures requests beside FastAPI and Node, writes bench/service.md
+	@torch=$$(bench/venv torch) && $$(bench/venv) bench/service/report.py $(B)/attnd $$torch >$(B)/service.md && \
+		cp $(B)/service.md bench/service.md && cat bench/service.md
 
 bench-numbers: $(B)/bench/number_bench ## measures the reader and the writer of numbers beside jansson
 	@$<
