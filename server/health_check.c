@@ -19,6 +19,7 @@
 struct target {
     bool tls;
     char host[CHECK_HOST_BYTES_MAX]; /* without brackets */
+    const char *other_host;          /* static: asked where nothing listens at the first; NULL: none */
     char port[8];
     const char *path;                     /* borrowed; "" stands for "/" */
     char authority[CHECK_HOST_BYTES_MAX]; /* as the Host header says it */
@@ -52,10 +53,10 @@ static bool split_authority(struct target *target, const char *text, size_t leng
     (void)snprintf(target->authority, sizeof target->authority, "%.*s", (int)length, text);
     if (port == NULL)
         (void)snprintf(target->port, sizeof target->port, "%s", target->tls ? "443" : "80");
-    if (target->host[0] == '\0' || strcmp(target->host, "0.0.0.0") == 0)
+    bool any = target->host[0] == '\0' || strcmp(target->host, "::") == 0;
+    target->other_host = any ? "::1" : NULL;
+    if (any || strcmp(target->host, "0.0.0.0") == 0)
         (void)snprintf(target->host, sizeof target->host, "127.0.0.1");
-    else if (strcmp(target->host, "::") == 0)
-        (void)snprintf(target->host, sizeof target->host, "::1");
     return true;
 }
 
@@ -108,12 +109,12 @@ static int connect_one(const struct addrinfo *address, int64_t until_ms)
     return -1;
 }
 
-static int connect_to(const struct target *target, int64_t until_ms, struct error *err)
+static int connect_host(const struct target *target, const char *host, int64_t until_ms, struct error *err)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *addresses;
     int fd = -1;
-    int failure = getaddrinfo(target->host, target->port, &hints, &addresses);
+    int failure = getaddrinfo(host, target->port, &hints, &addresses);
     if (failure != 0) {
         (void)error_set(err, ERROR_BUSY, "cannot look up %s: %s", target->authority, gai_strerror(failure));
         return -1;
@@ -124,6 +125,15 @@ static int connect_to(const struct target *target, int64_t until_ms, struct erro
     freeaddrinfo(addresses);
     if (fd < 0)
         (void)error_set(err, ERROR_BUSY, "cannot connect to %s: %s", target->authority, strerrordesc_np(why));
+    return fd;
+}
+
+static int connect_to(const struct target *target, int64_t until_ms, struct error *err)
+{
+    struct error other_err = {0};
+    int fd = connect_host(target, target->host, until_ms, err);
+    if (fd < 0 && target->other_host != NULL)
+        fd = connect_host(target, target->other_host, until_ms, &other_err);
     return fd;
 }
 

@@ -47,13 +47,24 @@ static int open_one(const struct addrinfo *address)
         return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (address->ai_family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off); /* [::] serves IPv4, too */
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0)
         return fd;
     int failure = errno;
     (void)close(fd);
     errno = failure;
     return -1;
+}
+
+/* The first of that family that can be listened on; of any, if AF_UNSPEC. */
+static int open_first(const struct addrinfo *addresses, int family)
+{
+    int fd = -1;
+    errno = EAFNOSUPPORT;
+    for (const struct addrinfo *a = addresses; a != NULL && fd < 0; a = a->ai_next)
+        if (family == AF_UNSPEC || a->ai_family == family)
+            fd = open_one(a);
+    return fd;
 }
 
 static bool name_socket(int fd, char ret_address[LISTEN_ADDRESS_BYTES_MAX])
@@ -83,9 +94,9 @@ bool listen_open(const char *text, int *ret_fd, char ret_address[LISTEN_ADDRESS_
     int failure = getaddrinfo(host[0] != '\0' ? host : NULL, port, &hints, &addresses);
     if (failure != 0)
         return error_set(err, ERROR_INVALID, "--listen: cannot look up \"%s\": %s", host, gai_strerror(failure));
-    int fd = -1;
-    for (const struct addrinfo *a = addresses; a != NULL && fd < 0; a = a->ai_next)
-        fd = open_one(a);
+    int fd = host[0] == '\0' ? open_first(addresses, AF_INET6) : -1; /* [::] serves IPv4, too, and not the other way */
+    if (fd < 0)
+        fd = open_first(addresses, AF_UNSPEC);
     int why = errno;
     freeaddrinfo(addresses);
     if (fd < 0)

@@ -182,8 +182,55 @@ void options_log_strays(struct log *log)
     }
 }
 
+/* The options that stand in `arguments`, the program's name not among them. */
+static bool read_arguments(char *const *arguments, size_t count, struct options *options, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *argument = arguments[i];
+        size_t length = strcspn(argument, "=");
+        const struct option_rule *rule = strncmp(argument, "--", 2) == 0 ? find_option(argument + 2, length - 2) : NULL;
+        char shown[OPTION_NAME_BYTES_MAX];
+        (void)snprintf(shown, sizeof shown, "%.*s", (int)length, argument);
+        if (rule == NULL) {
+            const char *nearest = strncmp(shown, "--", 2) == 0 ? nearest_option(shown + 2) : NULL;
+            return error_set(err, ERROR_INVALID,
+                             nearest != NULL ? "unknown option %s; did you mean --%s?" : "unknown option %s", shown, nearest);
+        }
+        const char *value = argument[length] == '=' ? argument + length + 1 : ++i < count ? arguments[i] : NULL;
+        if (value == NULL)
+            return error_set(err, ERROR_INVALID, "%s needs a value: %s", shown, rule->value_name);
+        if (!set_option(options, rule, shown, value, err))
+            return false;
+    }
+    return true;
+}
+
+/* In a container the daemon is process 1, and who checks its health is started without the options on its command line. Takes
+ * them over, where process 1 is attnd and lets itself be read. */
+static void adopt_process_1(struct options *options)
+{
+    static char text[4096];
+    char *arguments[256];
+    size_t count = 0;
+    struct error err = {0};
+    FILE *file = fopen("/proc/1/cmdline", "re");
+    if (file == NULL)
+        return;
+    size_t bytes = fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    for (size_t at = 0; at < bytes && count < sizeof arguments / sizeof arguments[0]; at += strlen(text + at) + 1)
+        arguments[count++] = text + at;
+    const char *slash = count > 0 ? strrchr(arguments[0], '/') : NULL;
+    if (count < 2 || strcmp(slash != NULL ? slash + 1 : arguments[0], "attnd") != 0)
+        return;
+    struct options adopted = *options;
+    if (read_arguments(arguments + 1, count - 1, &adopted, &err))
+        *options = adopted;
+}
+
 enum options_outcome options_parse(int argument_count, char **arguments, struct options *ret, struct error *err)
 {
+    struct options own = {0};
     *ret = (struct options){0};
     for (int i = 1; i < argument_count; i++) {
         bool help = strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0;
@@ -195,27 +242,11 @@ enum options_outcome options_parse(int argument_count, char **arguments, struct 
             continue;
         return OPTIONS_SHOWN;
     }
-    if (!read_environment(ret, err))
+    char *const *first = arguments + (argument_count > 0);
+    size_t count = argument_count > 0 ? (size_t)argument_count - 1 : 0;
+    if (!read_environment(ret, err) || !read_arguments(first, count, &own, err))
         return OPTIONS_WRONG;
-    for (int i = 1; i < argument_count; i++) {
-        const char *argument = arguments[i];
-        size_t length = strcspn(argument, "=");
-        const struct option_rule *rule = strncmp(argument, "--", 2) == 0 ? find_option(argument + 2, length - 2) : NULL;
-        char shown[OPTION_NAME_BYTES_MAX];
-        (void)snprintf(shown, sizeof shown, "%.*s", (int)length, argument);
-        if (rule == NULL) {
-            const char *nearest = strncmp(shown, "--", 2) == 0 ? nearest_option(shown + 2) : NULL;
-            (void)error_set(err, ERROR_INVALID, nearest != NULL ? "unknown option %s; did you mean --%s?" : "unknown option %s",
-                            shown, nearest);
-            return OPTIONS_WRONG;
-        }
-        const char *value = argument[length] == '=' ? argument + length + 1 : arguments[++i];
-        if (value == NULL) {
-            (void)error_set(err, ERROR_INVALID, "%s needs a value: %s", shown, rule->value_name);
-            return OPTIONS_WRONG;
-        }
-        if (!set_option(ret, rule, shown, value, err))
-            return OPTIONS_WRONG;
-    }
-    return OPTIONS_RUN;
+    if (own.health_check_url != NULL && own.health_check_url[0] == '/')
+        adopt_process_1(ret);
+    return read_arguments(first, count, ret, err) ? OPTIONS_RUN : OPTIONS_WRONG;
 }

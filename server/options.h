@@ -51,6 +51,7 @@ enum options_outcome {
     OPTIONS_WRONG, /* err says what */
 };
 
+/* Of --health-check PATH, the options of process 1 come between the environment and the command line, if that is attnd. */
 enum options_outcome options_parse(int argument_count, char **arguments, struct options *ret, struct error *err)
     __attribute__((warn_unused_result));
 
