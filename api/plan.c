@@ -201,7 +201,7 @@ static bool resolve_mask(const struct plan *plan, struct error *err)
     const struct source *mask = &request->tensors[REQUEST_MASK];
     if (mask->kind == SOURCE_ABSENT)
         return true;
-    if (request->mask_drops && !source_is_bool(mask) && mask->array->kind != LIFT_EMPTY) /* no leaf: either */
+    if (request->mask_drops && !source_is_bool(mask) && !source_is_empty(mask))
         return error_set_at(err, ERROR_INVALID, "/mask_semantics",
                             "\"drop\" speaks of booleans, and the mask holds numbers, which are added to the scores");
     size_t rank = plan->result_rank[RESULT_WEIGHTS];

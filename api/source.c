@@ -25,6 +25,11 @@ bool source_is_bool(const struct source *source)
     return source->kind == SOURCE_ARRAY && source->array->kind == LIFT_BOOLS;
 }
 
+bool source_is_empty(const struct source *source)
+{
+    return shape_count(source->rank, source->shape) == 0;
+}
+
 bool source_integers(const struct lift *lift, const json_t *value, const char *pointer, size_t count_max, int64_t min,
                      int64_t max, int64_t *ret, size_t *ret_count, struct error *err)
 {

@@ -55,6 +55,9 @@ static inline bool source_is_given(const struct source *source)
 /* True where the source holds booleans. */
 bool source_is_bool(const struct source *source);
 
+/* True where no element says whether the source holds numbers or booleans. */
+bool source_is_empty(const struct source *source);
+
 /* A source of bytes, whose shape the caller has checked to fit them. Fails for an axis that is too long. */
 bool source_of_bytes(const char *pointer, enum wire wire, size_t rank, const size_t *shape, const void *bytes,
                      struct source *ret, struct error *err) __attribute__((warn_unused_result));

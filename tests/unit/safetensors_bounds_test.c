@@ -175,6 +175,30 @@ static void metadata_that_is_none(void **state)
     REFUSED_METADATA("{\"request\":\"{}\",\"request\":\"{}\"}", 422, "", "request");
 }
 
+/* A mask of numbers has no sense to be dropped; an empty one may be either. */
+static void masks_of_numbers_are_not_dropped(void **state)
+{
+    (void)state;
+    const float data[12] = {1, 0, 0, 1, 1, 0, 0, 1, 10, 20, 0, 0};
+    safetensors_refused("{" METADATA("{\\\"mask_semantics\\\": \\\"drop\\\"}") "," QUERY "," KEY "," VALUE
+                                                                               ",\"mask\":{\"dtype\":\"F32\",\"shape\":[2],"
+                                                                               "\"data_offsets\":[40,48]}}",
+                        data, sizeof data, 422, "/mask_semantics", "the mask holds numbers");
+    struct binary binary;
+    safetensors_ask(&binary,
+                    "{" METADATA("{\\\"mask_semantics\\\": \\\"drop\\\"}") ",\"query\":{\"dtype\":\"F32\",\"shape\":[2,2],"
+                                                                           "\"data_offsets\":[0,16]},"
+                                                                           "\"key\":{\"dtype\":\"F32\",\"shape\":[0,2],"
+                                                                           "\"data_offsets\":[16,16]},"
+                                                                           "\"value\":{\"dtype\":\"F32\",\"shape\":[0,1],"
+                                                                           "\"data_offsets\":[16,16]},"
+                                                                           "\"mask\":{\"dtype\":\"F32\",\"shape\":[2,0],"
+                                                                           "\"data_offsets\":[16,16]}}",
+                    data, 16);
+    binary_check_ok(&binary);
+    binary_done(&binary);
+}
+
 static void dtypes_belong_to_names(void **state)
 {
     (void)state;
@@ -195,7 +219,8 @@ int main(void)
         cmocka_unit_test(short_files_are_refused), cmocka_unit_test(header_lengths),
         cmocka_unit_test(headers_that_are_none),   cmocka_unit_test(shapes_and_offsets),
         cmocka_unit_test(gaps_and_overlaps),       cmocka_unit_test(names),
-        cmocka_unit_test(metadata_that_is_none),   cmocka_unit_test(dtypes_belong_to_names),
+        cmocka_unit_test(metadata_that_is_none),   cmocka_unit_test(masks_of_numbers_are_not_dropped),
+        cmocka_unit_test(dtypes_belong_to_names),
     };
     return cmocka_run_group_tests_name("safetensors bounds", tests, NULL, NULL);
 }
