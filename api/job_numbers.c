@@ -76,10 +76,14 @@ static bool read_per_head(const struct job *job, const struct source *source, do
     if (!source_read(job->lift, source, NULL, &reals, err))
         return false;
     for (size_t h = 0; h < plan->H; h++) {
-        ret[h] = plan->dtype == DTYPE_F32 ? (double)(float)ret[h] : ret[h];
+        char place[ERROR_POINTER_BYTES_MAX];
+        double given = ret[h];
+        ret[h] = plan->dtype == DTYPE_F32 ? (double)(float)given : given;
+        if (!isfinite(given))
+            return error_set_at(err, ERROR_INVALID, source_place(source, h, place),
+                                "a number that is not finite, where one logit or slope is expected");
         if (!isfinite(ret[h]))
-            return error_set_at(err, ERROR_INVALID, source->pointer, "the number of head %zu is not finite in this precision",
-                                h);
+            return error_set_at(err, ERROR_INVALID, source_place(source, h, place), "%.9g overflows float32", given);
     }
     return true;
 }

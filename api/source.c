@@ -110,11 +110,11 @@ bool source_decode_parts(const struct lift *lift, const json_t *shape, const jso
     (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
     if (!decode_shape(lift, shape, ret, err))
         return false;
+    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%.*s/data", SOURCE_POINTER_BYTES_MAX - 6, pointer);
     if (data == NULL) {
         ret->kind = SOURCE_DRAWN;
         return true;
     }
-    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%.*s/data", SOURCE_POINTER_BYTES_MAX - 6, pointer);
     ret->kind = SOURCE_ARRAY;
     ret->array = source_lifted(lift, data);
     if (ret->array == NULL)
@@ -179,17 +179,60 @@ const void *source_in_place(const struct source *source, enum dtype dtype)
     return source->kind == SOURCE_BYTES && same && aligned ? source->bytes : NULL;
 }
 
+const char *source_place(const struct source *source, size_t index, char ret[ERROR_POINTER_BYTES_MAX])
+{
+    const bool in_text = source->kind == SOURCE_ARRAY; /* whose array may be flat, whatever the shape beside it */
+    const size_t rank = in_text ? source->array->rank : source->rank;
+    const size_t *shape = in_text ? source->array->shape : source->shape;
+    size_t below = shape_count(rank, shape);
+    int written = snprintf(ret, ERROR_POINTER_BYTES_MAX, "%s", source->array_pointer);
+    for (size_t axis = 0; axis < rank && written >= 0 && written < ERROR_POINTER_BYTES_MAX; axis++) {
+        below /= shape[axis];
+        written += snprintf(ret + written, (size_t)(ERROR_POINTER_BYTES_MAX - written), "/%zu", index / below);
+        index %= below;
+    }
+    return ret;
+}
+
+/* A finite number is never made an infinity: that would ban a key, or make NaN of a row, without a word. */
+static bool read_bytes(const struct source *source, const struct tensor *ret, struct error *err)
+{
+    if (ret->data == source->bytes)
+        return true;
+    char place[ERROR_POINTER_BYTES_MAX];
+    size_t overflowed = wire_read(source->wire, source->bytes, ret);
+    if (overflowed == tensor_count(ret))
+        return true;
+    return error_set_at(err, ERROR_INVALID, source_place(source, overflowed, place),
+                        "%.9g overflows %s: send -Infinity or Infinity itself where that is meant, or compute in float64 "
+                        "(\"precision\": \"float64\"; under /v2 \"softmax_precision\": 11)",
+                        wire_number(source->wire, source->bytes, overflowed), dtype_name(ret->dtype));
+}
+
+/* Rounds what was read from a text to the format that the request announced. */
+static bool round_read(const struct source *source, const struct tensor *ret, struct error *err)
+{
+    char place[ERROR_POINTER_BYTES_MAX];
+    if (ret->dtype == DTYPE_BOOL)
+        return true;
+    size_t overflowed = wire_overflow(source->wire, ret);
+    if (overflowed == tensor_count(ret)) {
+        wire_round(source->wire, ret);
+        return true;
+    }
+    double number =
+        ret->dtype == DTYPE_F32 ? (double)((const float *)ret->data)[overflowed] : ((const double *)ret->data)[overflowed];
+    return error_set_at(err, ERROR_INVALID, source_place(source, overflowed, place),
+                        "%.9g overflows %s, the datatype: send \"-Infinity\" or \"Infinity\" where that is meant, or a wider "
+                        "datatype",
+                        number, wire_name(source->wire));
+}
+
 bool source_read(const struct lift *lift, const struct source *source, const struct executor *executor,
                  const struct tensor *ret, struct error *err)
 {
-    if (source->kind == SOURCE_BYTES) {
-        if (ret->data != source->bytes)
-            wire_read(source->wire, source->bytes, ret);
-        return true;
-    }
-    if (!lift_read_spread(lift, source->array, ret->dtype, source->array_pointer, executor, ret->data, err))
-        return false;
-    if (ret->dtype != DTYPE_BOOL)
-        wire_round(source->wire, ret);
-    return true;
+    if (source->kind == SOURCE_BYTES)
+        return read_bytes(source, ret, err);
+    return lift_read_spread(lift, source->array, ret->dtype, source->array_pointer, executor, ret->data, err) &&
+           round_read(source, ret, err);
 }

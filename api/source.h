@@ -65,8 +65,11 @@ bool source_of_bytes(const char *pointer, enum wire wire, size_t rank, const siz
 /* The source's bytes, where a tensor of `dtype` can be them as they lie; else NULL. */
 const void *source_in_place(const struct source *source, enum dtype dtype);
 
+/* The JSON Pointer of the element at `index`, row-major, where nested arrays of the source's shape would have it. Returns ret. */
+const char *source_place(const struct source *source, size_t index, char ret[ERROR_POINTER_BYTES_MAX]);
+
 /* Reads an array or bytes into `ret`, contiguous, of the source's shape; large ones spread over the executor, which may be NULL.
- * Fails   also deadline: the executor was stopped. */
+ * Fails   also invalid: a finite number overflows what it becomes; deadline: the executor was stopped. */
 bool source_read(const struct lift *lift, const struct source *source, const struct executor *executor,
                  const struct tensor *ret, struct error *err) __attribute__((warn_unused_result));
 

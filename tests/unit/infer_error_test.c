@@ -92,6 +92,17 @@ static void inputs(void **state)
         {.inputs = FP32("Q", "[1,1,1,1]", "[\"x\"]"),
          .error = "/inputs/0/data: an array that does not begin with a number, where an array of numbers is expected"},
         {.inputs = FP32("Q", "[1,1,1,1]", "[1e39]") "," K "," V, .error = "/inputs/0/data/0: 1e39 overflows float32"},
+        {.inputs = FP16("Q", "[1,1,1,1]", "[70000]") "," K "," V,
+         .error = "/inputs/0/data/0: 70000 overflows float16, the datatype: send \"-Infinity\" or \"Infinity\" where that is "
+                  "meant, or a wider datatype"},
+        {.inputs = Q "," BF16("K", "[1,1,2,1]", "[[[[1],[-3.4e38]]]]") "," V,
+         .error =
+             "/inputs/1/data/0/0/1/0: -3.39999995e+38 overflows bfloat16, the datatype: send \"-Infinity\" or \"Infinity\" "
+             "where that is meant, or a wider datatype"},
+        {.parameters = "\"softmax_precision\":11",
+         .inputs = Q "," K "," FP32("V", "[1,1,2,1]", "[1,1e39]"),
+         .error = "/inputs/2/data/1: 1e+39 overflows float32, the datatype: send \"-Infinity\" or \"Infinity\" where that is "
+                  "meant, or a wider datatype"},
         {.inputs = INT64("Q", "[1,1,1,1]", "[1]"),
          .error = "/inputs/0/datatype: Q of datatype INT64, where FP32, FP64, FP16 or BF16 is expected"},
         {.inputs = BOOL("K", "[1,1,1,1]", "[true]"),

@@ -139,6 +139,52 @@ static void every_float_dtype_is_read(void **state)
     }
 }
 
+/* What float32 cannot hold is refused, in whatever tensor; infinities that were sent as such are read. */
+static void finite_numbers_are_not_made_infinite(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t place;
+        double number;
+        const char *fields, *pointer;
+    } cases[] = {
+        {10, -1.797e308, "{}", "/mask/0/0"},
+        {13, -1.797e308, "{}", "/mask/1/1"},
+        {0, 1e39, "{}", "/query/0/0"},
+        {6, 1e39, "{}", "/key/1/0"},
+        {9, 0x1.ffffffp127, "{}", "/value/1/0"},
+        {9, -INFINITY, "{}", NULL},
+        {9, NAN, "{}", NULL},
+        {9, 0x1.fffffefffffffp127, "{}", NULL},
+        {10, -1.797e308, "{\\\"precision\\\": \\\"float64\\\"}", NULL},
+        {14, 1e39, "{}", "/alibi/0"},
+        {14, INFINITY, "{}", "/alibi/0"},
+        {14, NAN, "{\\\"precision\\\": \\\"float64\\\"}", "/alibi/0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char header[900];
+        double data[15] = {1, 0, 0, 1, 1, 0, 0, 1, 10, 20};
+        data[cases[i].place] = cases[i].number;
+        (void)snprintf(
+            header, sizeof header,
+            "{\"__metadata__\":{\"request\":\"%s\"},\"query\":{\"dtype\":\"F64\",\"shape\":[2,2],\"data_offsets\":[0,32]},"
+            "\"key\":{\"dtype\":\"F64\",\"shape\":[2,2],\"data_offsets\":[32,64]},"
+            "\"value\":{\"dtype\":\"F64\",\"shape\":[2,1],\"data_offsets\":[64,80]},"
+            "\"mask\":{\"dtype\":\"F64\",\"shape\":[2,2],\"data_offsets\":[80,112]},"
+            "\"alibi\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[112,120]}}",
+            cases[i].fields);
+        struct binary binary;
+        if (cases[i].pointer != NULL) {
+            safetensors_refused(header, data, sizeof data, 422, cases[i].pointer,
+                                !isfinite(cases[i].number) ? "not finite" : "overflows float32");
+            continue;
+        }
+        safetensors_ask(&binary, header, data, sizeof data);
+        binary_check_ok(&binary);
+        binary_done(&binary);
+    }
+}
+
 static void masks_lengths_and_numbers_a_head(void **state)
 {
     (void)state;
@@ -328,6 +374,7 @@ int main(void)
         cmocka_unit_test(tensors_may_lie_anywhere),
         cmocka_unit_test(fields_stand_in_the_metadata),
         cmocka_unit_test(every_float_dtype_is_read),
+        cmocka_unit_test(finite_numbers_are_not_made_infinite),
         cmocka_unit_test(masks_lengths_and_numbers_a_head),
         cmocka_unit_test(weights_of_projections),
         cmocka_unit_test(empty_tensors),
