@@ -179,7 +179,7 @@ static bool decode_outputs(const struct infer_decoder *d, const json_t *outputs)
 {
     static const char *const names[] = {"name", "parameters", NULL};
     const struct lift_array *lifted = source_lifted(d->lift, outputs);
-    bool none = outputs == NULL || json_is_null(outputs) || (lifted != NULL && lifted->kind == LIFT_EMPTY);
+    bool none = outputs == NULL || json_is_null(outputs) || (lifted != NULL && lifted->kind == LIFT_EMPTY && lifted->rank == 1);
     if (!none && (!json_is_array(outputs) || lifted != NULL))
         return envelope_refuse(d->lift, outputs, "/outputs", "an array of objects with a name", d->err);
     if (none) {
@@ -292,7 +292,7 @@ static bool infer_decode(const struct api_request *sent, struct arena *arena, st
         .binary_bytes = sent->body_bytes - json_bytes,
         .err = err,
     };
-    bool done = lift_scan(sent->body, json_bytes, arena, lift, err) && envelope_parse(lift, arena, &envelope, err) &&
+    bool done = lift_scan(sent->body, json_bytes, NULL, arena, lift, err) && envelope_parse(lift, arena, &envelope, err) &&
                 decode_envelope(&d, envelope, arena);
     envelope_done(envelope);
     return done;

@@ -218,8 +218,8 @@ static bool json_decode(const struct api_request *sent, struct arena *arena, str
                         struct error *err)
 {
     json_t *envelope = NULL;
-    bool done = lift_scan(sent->body, sent->body_bytes, arena, lift, err) && envelope_parse(lift, arena, &envelope, err) &&
-                request_decode(lift, envelope, ret, err);
+    bool done = lift_scan(sent->body, sent->body_bytes, NULL, arena, lift, err) &&
+                envelope_parse(lift, arena, &envelope, err) && request_decode(lift, envelope, ret, err);
     envelope_done(envelope);
     return done;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/arrays.h"
 #include "api/envelope.h"
 #include "core/size.h"
 
@@ -235,8 +236,9 @@ static bool decode_header(struct file *file, const json_t *header, struct arena 
     if (!json_is_object(header))
         return error_set(file->err, ERROR_MALFORMED, "the header is no JSON object");
     bool done = request_text(file->lift, header, arena, &text, &text_bytes, file->err) &&
-                lift_scan(text, text_bytes, arena, lift, file->err) && envelope_parse(lift, arena, &fields, file->err) &&
-                request_decode(lift, fields, file->request, file->err) && decode_tensors(file, header);
+                lift_scan(text, text_bytes, "__metadata__.request", arena, lift, file->err) &&
+                envelope_parse(lift, arena, &fields, file->err) && request_decode(lift, fields, file->request, file->err) &&
+                decode_tensors(file, header);
     envelope_done(fields);
     return done;
 }
@@ -263,8 +265,10 @@ bool safetensors_decode(const struct api_request *sent, struct arena *arena, str
         .request = ret,
         .err = err,
     };
-    bool done = lift_scan(sent->body + PREFIX_BYTES, (size_t)header_bytes, arena, &header_lift, err) &&
+    bool done = lift_scan(sent->body + PREFIX_BYTES, (size_t)header_bytes, "the header", arena, &header_lift, err) &&
                 envelope_parse(&header_lift, arena, &header, err) && decode_header(&file, header, arena, lift);
+    if (header != NULL && !done)
+        arrays_explain(&header_lift, header, NULL, err);
     envelope_done(header);
     return done;
 }

@@ -87,6 +87,13 @@ static bool check_data(const struct source *source, struct error *err)
                         shape_text(source->rank, source->shape, given, sizeof given), count);
 }
 
+static bool check_depth(const struct source *source, struct error *err)
+{
+    return source->array->rank <= TENSOR_RANK_MAX ||
+           error_set_at(err, ERROR_INVALID, source->array_pointer, "an array of %zu dimensions, the most are %d",
+                        source->array->rank, TENSOR_RANK_MAX);
+}
+
 static bool decode_shape(const struct lift *lift, const json_t *value, struct source *ret, struct error *err)
 {
     char pointer[SOURCE_POINTER_BYTES_MAX + sizeof "/shape"];
@@ -119,7 +126,7 @@ bool source_decode_parts(const struct lift *lift, const json_t *shape, const jso
     ret->array = source_lifted(lift, data);
     if (ret->array == NULL)
         return envelope_refuse(lift, data, ret->array_pointer, "an array of numbers", err);
-    return check_data(ret, err);
+    return check_depth(ret, err) && check_data(ret, err);
 }
 
 /* A dtype, which replies in the flat format have, decides nothing; but it may not be wrong. */
@@ -157,6 +164,8 @@ bool source_decode(const struct lift *lift, const json_t *value, const char *poi
     ret->array = source_lifted(lift, value);
     if (ret->array == NULL)
         return envelope_refuse(lift, value, pointer, "nested arrays of numbers or {\"shape\": [..], \"data\": [..]}", err);
+    if (!check_depth(ret, err))
+        return false;
     ret->rank = ret->array->rank;
     memcpy(ret->shape, ret->array->shape, sizeof ret->shape);
     return check_axes(ret, err);

@@ -120,7 +120,7 @@ static void test_nesting(void **state)
     (void)state;
     check_repeated("{\"query\":", "[", 200000, "", 413, "32");
     char *open = repeated("{\"query\":", "[", 100000, "1"), *text = repeated(open, "]", 100000, "}");
-    ask_refused(text, strlen(text), 422, "", "100000 dimensions");
+    ask_refused(text, strlen(text), 422, "/query", "100000 dimensions");
     free(open);
     free(text);
     check_repeated("", "{\"a\":", 100000, "", 413, "32");
