@@ -87,21 +87,21 @@ static inline const char *read_element(struct lift_reading *reading, enum dtype 
 static inline __attribute__((always_inline)) const char *read_row(struct lift_reading *reading, enum dtype dtype, size_t count,
                                                                   size_t first, size_t last, const char *at, void *ret)
 {
-    const size_t element_bytes = dtype_bytes(dtype);
-    size_t usual_from = first;
-    for (size_t i = first; i < last; i++) {
+    const size_t wanted = last - first, left = count - first; /* in the row, from `first` on, as i counts */
+    size_t usual_from = 0;
+    for (size_t i = 0; i < wanted; i++) {
         if (dtype == DTYPE_F32 && i >= usual_from) {
-            i += number_row_read_f32(&at, reading->end, size_min(last, count - 1) - i, (float *)ret + (i - first));
-            if (i == last)
+            i += number_row_read_f32(&at, reading->end, size_min(wanted, left - 1) - i, (float *)ret + i);
+            if (i == wanted)
                 break;
             usual_from = i + ONE_BY_ONE;
         }
-        at = read_element(reading, dtype, i, space_end(at), (char *)ret + (i - first) * element_bytes);
+        at = read_element(reading, dtype, first + i, space_end(at), (char *)ret + i * dtype_bytes(dtype));
         if (at == NULL)
             return NULL;
         at = space_end(at);
-        if (*at != (i + 1 < count ? ',' : ']')) {
-            reading->index[reading->array->rank - 1] = i;
+        if (*at != (i + 1 < left ? ',' : ']')) {
+            reading->index[reading->array->rank - 1] = first + i;
             (void)lift_fault_after(reading, reading->array->rank, at);
             return NULL;
         }
