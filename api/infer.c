@@ -38,8 +38,8 @@ static bool check_datatype(const struct infer_decoder *d, size_t input, const st
                             input == INPUT_LENGTHS                 ? "INT64"
                             : input_tensors[input] == REQUEST_MASK ? "BOOL, or FP32, FP64, FP16 or BF16 to be added"
                                                                    : "FP32, FP64, FP16 or BF16");
-    bool bools = source_is_bool(source), empty = source->kind == SOURCE_ARRAY && source->array->kind == LIFT_EMPTY;
-    if (!empty && bools != (source->wire == WIRE_BOOL))
+    bool bools = source_is_bool(source);
+    if (!source_is_empty(source) && bools != (source->wire == WIRE_BOOL))
         return error_set_at(d->err, ERROR_INVALID, pointer, "%s data, where datatype %s is announced",
                             bools ? "boolean" : "numeric", infer_datatype(source->wire));
     return true;

@@ -129,7 +129,7 @@ bool source_decode_parts(const struct lift *lift, const json_t *shape, const jso
     return check_depth(ret, err) && check_data(ret, err);
 }
 
-/* A dtype, which replies in the flat format have, decides nothing; but it may not be wrong. */
+/* A dtype, which replies in the flat format have, decides nothing; but it may not be wrong. Of no data any is right. */
 static bool check_dtype(const struct lift *lift, const json_t *dtype, const struct source *source, struct error *err)
 {
     static const char *const names[] = {"float32", "float64", "bool", NULL};
@@ -141,7 +141,7 @@ static bool check_dtype(const struct lift *lift, const json_t *dtype, const stru
     if (!envelope_choice(lift, dtype, pointer, names, &choice, err))
         return false;
     bool is_bool = strcmp(names[choice], "bool") == 0;
-    return is_bool == source_is_bool(source) || error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s",
+    return source_is_empty(source) || is_bool == source_is_bool(source) || error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s",
                                                              names[choice], is_bool ? "numbers" : "booleans");
 }
 
