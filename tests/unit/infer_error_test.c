@@ -45,6 +45,8 @@ static void bodies(void **state)
         {.body = "1", .error = "1, where an object with inputs is expected"},
         {.body = "{\"inputs\":[],\"inputs\":[]}",
          .error = "line 1, column 21: duplicate object key near '\"inputs\"': each name may stand once"},
+        {.body = "{\"id\":\"a\\u0000\",\"inputs\":[]}",
+         .error = "line 1, column 15: the string holds \\u0000, which no name and no value here does"},
         {.body = "{\"input\":[]}", .error = "/input: input: no such field; did you mean inputs?"},
         {.body = "{\"id\":42,\"inputs\":[]}", .error = "/id: 42, where a string is expected"},
     };
