@@ -92,10 +92,11 @@ static bool take_memory(const struct face *face, struct job *job, const struct a
     struct job_memory costs = {0}, memory = {.arena = &call->arena};
     if (!job_lay_out(job, executor, text_bytes, &costs, err))
         return false;
+    char cost[SIZE_TEXT_BYTES_MAX];
     if (costs.cost_bytes > limits->request_memory_bytes_max)
         return error_set_limit(err, "max-request-memory", limits->request_memory_bytes_max,
-                               "the shapes ask for %zu%s bytes of memory, where a request may take %zu", costs.cost_bytes,
-                               costs.cost_bytes == SIZE_MAX ? " or more" : "", limits->request_memory_bytes_max);
+                               "the shapes ask for %s bytes of memory, where a request may take %zu",
+                               size_text(costs.cost_bytes, cost), limits->request_memory_bytes_max);
     if (limits->reserve != NULL && !limits->reserve(limits->reserve_context, costs.cost_bytes, err))
         return false;
     call->reserved_bytes = costs.cost_bytes;

@@ -54,9 +54,10 @@ static bool decode_binary(struct infer_decoder *d, const json_t *size, const cha
     if (!envelope_integer(d->lift, size, place, 0, INT64_MAX, &bytes, d->err))
         return false;
     size_t needed = size_multiply(shape_count(source->rank, source->shape), wire_bytes(source->wire));
+    char needed_text[SIZE_TEXT_BYTES_MAX];
     if ((uint64_t)bytes != needed)
-        return error_set_at(d->err, ERROR_INVALID, place, "%zu bytes, where shape and datatype need %zu", (size_t)bytes,
-                            needed);
+        return error_set_at(d->err, ERROR_INVALID, place, "%zu bytes, where shape and datatype need %s", (size_t)bytes,
+                            size_text(needed, needed_text));
     if (needed > d->binary_bytes)
         return error_set_at(d->err, ERROR_MALFORMED, place, "%zu bytes, where %zu are left behind the JSON%s", needed,
                             d->binary_bytes,

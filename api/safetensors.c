@@ -151,11 +151,12 @@ static bool decode_tensor(struct file *file, size_t name, const json_t *value, c
                          file->err))
         return false;
     size_t bytes = size_multiply(shape_count(rank, shape), wire_bytes((enum wire)dtype));
+    char needed[SIZE_TEXT_BYTES_MAX];
     if (pair != 2 || offsets[1] < offsets[0] || (uint64_t)offsets[1] > file->data_bytes ||
         (size_t)(offsets[1] - offsets[0]) != bytes)
         return error_set_at(file->err, ERROR_MALFORMED, place,
-                            "not [begin, end] of %zu bytes, which shape and dtype need, within the %zu bytes of data", bytes,
-                            file->data_bytes);
+                            "not [begin, end] of %s bytes, which shape and dtype need, within the %zu bytes of data",
+                            size_text(bytes, needed), file->data_bytes);
     struct source *source = source_of(file->request, name);
     if (source->kind != SOURCE_ABSENT)
         return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", tensor_names[name]);

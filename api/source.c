@@ -80,11 +80,11 @@ static bool check_data(const struct source *source, struct error *err)
         return true;
     if (array->rank == source->rank && memcmp(array->shape, source->shape, array->rank * sizeof array->shape[0]) == 0)
         return true;
-    char given[SHAPE_TEXT_BYTES_MAX], held[SHAPE_TEXT_BYTES_MAX];
+    char given[SHAPE_TEXT_BYTES_MAX], held[SHAPE_TEXT_BYTES_MAX], needed[SIZE_TEXT_BYTES_MAX];
     return error_set_at(err, ERROR_INVALID, source->array_pointer,
-                        "data of shape %s, where shape %s needs %zu numbers, flat or nested as the shape says",
+                        "data of shape %s, where shape %s needs %s numbers, flat or nested as the shape says",
                         shape_text(array->rank, array->shape, held, sizeof held),
-                        shape_text(source->rank, source->shape, given, sizeof given), count);
+                        shape_text(source->rank, source->shape, given, sizeof given), size_text(count, needed));
 }
 
 static bool check_depth(const struct source *source, struct error *err)
@@ -141,8 +141,9 @@ static bool check_dtype(const struct lift *lift, const json_t *dtype, const stru
     if (!envelope_choice(lift, dtype, pointer, names, &choice, err))
         return false;
     bool is_bool = strcmp(names[choice], "bool") == 0;
-    return source_is_empty(source) || is_bool == source_is_bool(source) || error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s",
-                                                             names[choice], is_bool ? "numbers" : "booleans");
+    return source_is_empty(source) || is_bool == source_is_bool(source) ||
+           error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s", names[choice],
+                        is_bool ? "numbers" : "booleans");
 }
 
 static bool decode_object(const struct lift *lift, const json_t *object, const char *pointer, struct source *ret,

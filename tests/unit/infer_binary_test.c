@@ -287,7 +287,7 @@ static void sizes_must_fit(void **state)
     refused(INPUTS(QKV), "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 21, 400, "", "1 bytes behind the JSON");
     refused(INPUTS(BYTES("Q", "FP32", "[9007199254740992,2048,1,1]", "0")), NULL, 0, 413, "/inputs/0", "axis");
     refused(INPUTS(BYTES("Q", "FP32", "[2147483647,2147483647,4,1]", "4")), NULL, 0, 422,
-            "/inputs/0/parameters/binary_data_size", "");
+            "/inputs/0/parameters/binary_data_size", "need 2^64 or more");
 }
 
 static void inputs_have_one_kind_of_data(void **state)
