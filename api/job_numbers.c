@@ -88,16 +88,17 @@ static bool read_per_head(const struct job *job, const struct source *source, do
     return true;
 }
 
-/* The slopes of the paper: a geometric sequence from 2^(-8/n); where H is no power of two, those of the power below it, then
- * every other one of the power above. */
-static void paper_slopes(size_t heads, double *ret)
+/* The slopes of the paper, as the precision holds them: a geometric sequence from 2^(-8/n); where H is no power of two, those of the
+ * power below it, then every other one of the power above. */
+static void paper_slopes(size_t heads, enum dtype dtype, double *ret)
 {
     size_t power = 1;
     while (power * 2 <= heads)
         power *= 2;
     for (size_t h = 0; h < heads; h++) {
         double step = h < power ? (double)(h + 1) : (double)(h - power) + 0.5;
-        ret[h] = exp2(-8 * step / (double)power);
+        double slope = exp2(-8 * step / (double)power);
+        ret[h] = dtype == DTYPE_F32 ? (double)(float)slope : slope;
     }
 }
 
@@ -146,7 +147,7 @@ bool job_read(struct job *job, const struct executor *executor, struct error *er
     }
     settle_mask(job);
     if (request->alibi && request->alibi_slopes.kind == SOURCE_ABSENT)
-        paper_slopes(job->plan->H, job->alibi_slopes);
+        paper_slopes(job->plan->H, job->plan->dtype, job->alibi_slopes);
     if (!read_key_lengths(job, err))
         return false;
     settle_positions(job);

@@ -115,7 +115,7 @@ static void write_biases(struct text *text, const struct job *job)
         text_add(text, ",\"alibi\":[");
         for (size_t h = 0; h < plan->H; h++) {
             text_add(text, h > 0 ? "," : "");
-            text_number(text, job->alibi_slopes[h], DTYPE_F64, -1);
+            text_number(text, job->alibi_slopes[h], plan->dtype, -1);
         }
         text_add(text, "]");
     }
