@@ -52,12 +52,18 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static bool check_media(enum api_face face, const char *content_type, struct error *err)
+static bool check_media(enum api_face face, const struct api_request *sent, struct error *err)
 {
-    bool binary = face == API_ATTENTION && media_is(content_type, SAFETENSORS_TYPE);
-    return binary || media_may_be_json(content_type) ||
-           error_set(err, ERROR_UNSUPPORTED_MEDIA, "content type %.100s is not read here; send application/json%s",
-                     content_type, face == API_ATTENTION ? " or " SAFETENSORS_TYPE : "");
+    if (face == API_ATTENTION && media_is(sent->content_type, SAFETENSORS_TYPE))
+        return true;
+    if (!media_may_be_json(sent->content_type))
+        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content type %.100s is not read here; send application/json%s",
+                         sent->content_type, face == API_ATTENTION ? " or " SAFETENSORS_TYPE : "");
+    if (face == API_ATTENTION && safetensors_resembles(sent->body, sent->body_bytes))
+        return error_set(
+            err, ERROR_UNSUPPORTED_MEDIA,
+            "the body looks like a safetensors file, and is to be read as JSON: send it with Content-Type: " SAFETENSORS_TYPE);
+    return true;
 }
 
 /* What a request may take before its cost is known: two envelopes at the most and one of them once more, and what decoding them
@@ -110,7 +116,7 @@ static struct job *read_request(const struct face *face, const struct api_reques
                                 const struct executor *executor, struct api_call *call, struct error *err)
 {
     struct lift lift_none = {0}, *lift = arena_alloc(&call->arena, sizeof *lift, err);
-    if (lift == NULL || !check_media(call->face, sent->content_type, err))
+    if (lift == NULL || !check_media(call->face, sent, err))
         return NULL;
     *lift = lift_none;
     struct job *job = decode(face, sent, &call->arena, lift, err);

@@ -244,6 +244,12 @@ static bool decode_header(struct file *file, const json_t *header, struct arena 
     return done;
 }
 
+/* The upper half of the header's length is 0 below 4 GiB, and JSON has no such bytes. */
+bool safetensors_resembles(const char *body, size_t body_bytes)
+{
+    return body_bytes > PREFIX_BYTES && memcmp(body + 4, "\0\0\0", 4) == 0 && body[PREFIX_BYTES] == '{';
+}
+
 bool safetensors_decode(const struct api_request *sent, struct arena *arena, struct lift *lift, struct request *ret,
                         struct error *err)
 {

@@ -55,6 +55,26 @@ static void header_lengths(void **state)
     free(file);
 }
 
+/* Sent as anything that is read as JSON, a file is told by its first bytes. */
+static void files_without_their_content_type(void **state)
+{
+    (void)state;
+    static const char *const types[] = {NULL, "application/octet-stream", "application/json",
+                                        "application/x-www-form-urlencoded"};
+    size_t bytes;
+    char *file = safetensors_file(SMALL, small, sizeof small, &bytes);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        struct binary_request request = safetensors_request(file, bytes);
+        request.content_type = types[i];
+        binary_refused(&request, 415, "",
+                       "looks like a safetensors file, and is to be read as JSON: send it with Content-Type: "
+                       "application/x-safetensors");
+        request.body_bytes = 8;
+        binary_refused(&request, 400, "", "NUL");
+    }
+    free(file);
+}
+
 static void headers_that_are_none(void **state)
 {
     (void)state;
@@ -216,10 +236,15 @@ int main(void)
 {
     api_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_files_are_refused), cmocka_unit_test(header_lengths),
-        cmocka_unit_test(headers_that_are_none),   cmocka_unit_test(shapes_and_offsets),
-        cmocka_unit_test(gaps_and_overlaps),       cmocka_unit_test(names),
-        cmocka_unit_test(metadata_that_is_none),   cmocka_unit_test(masks_of_numbers_are_not_dropped),
+        cmocka_unit_test(short_files_are_refused),
+        cmocka_unit_test(header_lengths),
+        cmocka_unit_test(files_without_their_content_type),
+        cmocka_unit_test(headers_that_are_none),
+        cmocka_unit_test(shapes_and_offsets),
+        cmocka_unit_test(gaps_and_overlaps),
+        cmocka_unit_test(names),
+        cmocka_unit_test(metadata_that_is_none),
+        cmocka_unit_test(masks_of_numbers_are_not_dropped),
         cmocka_unit_test(dtypes_belong_to_names),
     };
     return cmocka_run_group_tests_name("safetensors bounds", tests, NULL, NULL);
