@@ -182,8 +182,9 @@ static bool resolve_key_lengths(const struct plan *plan, struct error *err)
         return error_set_at(err, ERROR_INVALID, "/key_lengths", "%s",
                             plan->has_batch ? "one integer, where an array of one integer an item of the batch is expected"
                                             : "an array, where one integer is expected since there is no batch axis");
-    if (!plan->has_batch && (uint64_t)request->key_length > plan->Tk)
-        return error_set_at(err, ERROR_INVALID, "/key_lengths", "%" PRId64 ", where there are %zu keys", request->key_length,
+    if (!plan->has_batch && (uint64_t)request->key_length > plan->Tk) /* below 0, too */
+        return error_set_at(err, ERROR_INVALID, "/key_lengths",
+                            "%" PRId64 ", where an integer from 0 to %zu, the number of keys, is expected", request->key_length,
                             plan->Tk);
     const struct source *list = &request->key_lengths_list;
     if (plan->has_batch && (list->rank != 1 || list->shape[0] != plan->B)) {

@@ -233,7 +233,8 @@ static bool attention_decode(const struct api_request *sent, struct arena *arena
     ret->reply_safetensors = media_accepts(sent->accept, SAFETENSORS_TYPE, "application/json");
     if (ret->reply_safetensors && (ret->flat || ret->decimals >= 0))
         return error_set_at(err, ERROR_INVALID, ret->flat ? "/format" : "/decimals",
-                            "speaks of JSON, and the reply is asked for as " SAFETENSORS_TYPE);
+                            "%s is for replies in JSON, and Accept asks for " SAFETENSORS_TYPE ": leave one of them out",
+                            ret->flat ? "format \"flat\"" : "decimals");
     return true;
 }
 

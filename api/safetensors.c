@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/arrays.h"
 #include "api/envelope.h"
@@ -164,6 +165,16 @@ static bool decode_tensor(struct file *file, size_t name, const json_t *value, c
     return source_of_bytes(pointer, (enum wire)dtype, rank, shape, file->data + offsets[0], source, file->err);
 }
 
+/* A tensor without axes is one integer. */
+static void settle_key_lengths(struct request *request)
+{
+    const struct source *list = &request->key_lengths_list;
+    request->has_key_lengths = true;
+    request->key_lengths_is_list = list->rank > 0;
+    if (!request->key_lengths_is_list)
+        memcpy(&request->key_length, list->bytes, sizeof request->key_length);
+}
+
 /* What giving a tensor implies for the fields beside it. */
 static bool settle(struct file *file)
 {
@@ -178,7 +189,7 @@ static bool settle(struct file *file)
     if (request->key_lengths_list.kind == SOURCE_BYTES) {
         if (request->has_key_lengths && !request->key_lengths_is_list)
             return error_set_at(file->err, ERROR_INVALID, "/key_lengths", "key_lengths is given twice");
-        request->has_key_lengths = request->key_lengths_is_list = true;
+        settle_key_lengths(request);
     }
     request->alibi |= request->alibi_slopes.kind == SOURCE_BYTES;
     return true;
@@ -205,6 +216,21 @@ static bool decode_tensors(struct file *file, const json_t *header)
     return spans_check(file) && settle(file);
 }
 
+/* Other names are other programs'; but one that only looks like ours would take all its fields with it. */
+static bool metadata_known(const json_t *metadata, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)metadata, name, value)
+    {
+        char place[ERROR_POINTER_BYTES_MAX];
+        pointer_append("/__metadata__", name, place, sizeof place);
+        if (strcasecmp(name, "request") == 0 && strcmp(name, "request") != 0)
+            return error_set_at(err, ERROR_INVALID, place, "%s: not read; did you mean request?", name);
+    }
+    return true;
+}
+
 /* __metadata__.request, copied: its text outlives the header. "" where there is none. */
 static bool request_text(const struct lift *lift, const json_t *header, struct arena *arena, const char **ret,
                          size_t *ret_bytes, struct error *err)
@@ -215,6 +241,8 @@ static bool request_text(const struct lift *lift, const json_t *header, struct a
     *ret_bytes = 2;
     if (metadata != NULL && !json_is_object(metadata))
         return envelope_refuse(lift, metadata, "/__metadata__", "an object of strings", err);
+    if (!metadata_known(metadata, err))
+        return false;
     if (text == NULL)
         return true;
     if (!json_is_string(text))

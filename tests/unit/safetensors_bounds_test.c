@@ -46,7 +46,7 @@ static void header_lengths(void **state)
     }
     memset(file, 0, 8); /* an empty header */
     struct binary_request request = safetensors_request(file, bytes);
-    binary_refused(&request, 400, "", "");
+    binary_refused(&request, 400, "", "not JSON: the header is empty");
     file[0] = (char)(strlen(SMALL) - 1); /* one that ends early, and one that takes a byte of the data */
     file[1] = 0;
     binary_refused(&request, 400, "", "");
@@ -80,7 +80,9 @@ static void headers_that_are_none(void **state)
     (void)state;
     safetensors_refused("[]", NULL, 0, 400, "", "the header is no JSON object");
     safetensors_refused("1", NULL, 0, 400, "", "the header is no JSON object");
-    safetensors_refused("{", NULL, 0, 400, "", "the text ends before");
+    safetensors_refused("{", NULL, 0, 400, "", "the header, line 1, column 2: the text ends before");
+    safetensors_refused("{\"query\":{\"dtype\":\"F99\",\"shape\":[2,,2],\"data_offsets\":[0,0]}}", NULL, 0, 400,
+                        "/query/shape/1", "the header, line 1, column 36: expected a number");
     safetensors_refused("{\"query\":1}", NULL, 0, 422, "/query", "an object with dtype, shape and data_offsets");
     safetensors_refused("{\"query\":[[1]]}", NULL, 0, 422, "/query", "an object with dtype, shape and data_offsets");
     safetensors_refused("{\"query\":{}}", NULL, 0, 422, "/query", "a tensor without dtype");
@@ -185,13 +187,20 @@ static void metadata_that_is_none(void **state)
     REFUSED_METADATA("1", 422, "/__metadata__", "an object of strings");
     REFUSED_METADATA("[1]", 422, "/__metadata__", "an object of strings");
     REFUSED_METADATA("{\"request\":{\"scale\":1}}", 422, "/__metadata__/request", "a string that holds a JSON object");
-    REFUSED_METADATA("{\"request\":\"\"}", 400, "", "");
+    REFUSED_METADATA("{\"request\":\"\"}", 400, "", "__metadata__.request is empty");
+    REFUSED_METADATA("{\"Request\":\"{}\"}", 422, "/__metadata__/Request", "did you mean request?");
+    REFUSED_METADATA("{\"request\":\"{}\",\"REQUEST\":\"{}\"}", 422, "/__metadata__/REQUEST", "did you mean request?");
+    REFUSED_METADATA("{\"request\":\"{\\\"causal\\\":tru}\"}", 400, "", "not JSON: __metadata__.request, line 1, column 11: ");
+    REFUSED_METADATA("{\"request\":\"{\\\"scale\\\":1\"}", 400, "", "__metadata__.request, line 1, column 11: the text ends");
+    REFUSED_METADATA("{\"request\":\"{\\\"mask\\\":[[0,0],[0,0],]}\"}", 400, "/mask",
+                     "__metadata__.request, line 1, column 22: expected an array after ','");
     REFUSED_METADATA("{\"request\":\"[1]\"}", 422, "", "");
     REFUSED_METADATA("{\"request\":\"{\\\"scale\\\":\"}", 400, "", "");
     REFUSED_METADATA("{\"request\":\"{\\\"scal\\\":1}\"}", 422, "/scal", "scale");
     REFUSED_METADATA("{\"request\":\"{\\\"scale\\\":\\\"x\\\"}\"}", 422, "/scale", "");
-    REFUSED_METADATA("{\"request\":\"{\\\"decimals\\\":3}\"}", 422, "/decimals", "speaks of JSON");
-    REFUSED_METADATA("{\"request\":\"{\\\"format\\\":\\\"flat\\\"}\"}", 422, "/format", "speaks of JSON");
+    REFUSED_METADATA("{\"request\":\"{\\\"decimals\\\":3}\"}", 422, "/decimals", "decimals is for replies in JSON, and Accept");
+    REFUSED_METADATA("{\"request\":\"{\\\"format\\\":\\\"flat\\\"}\"}", 422, "/format",
+                     "format \"flat\" is for replies in JSON, and Accept");
     REFUSED_METADATA("{\"request\":\"{}\",\"request\":\"{}\"}", 422, "", "request");
 }
 

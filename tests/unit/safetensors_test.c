@@ -227,6 +227,17 @@ static void masks_lengths_and_numbers_a_head(void **state)
     binary_done(&binary);
     data[40] = 3;
     safetensors_refused(header, data, 48, 422, "/key_lengths", "3 for item 0, where an integer from 0 to 2");
+    /* Without a batch axis the length may be a tensor without axes. */
+    static const char alone[] =
+        "{" QUERY "," KEY "," VALUE ",\"key_lengths\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[40,48]}}";
+    memcpy(data + 40, "\1\0\0\0\0\0\0\0", 8);
+    safetensors_ask(&binary, alone, data, 48);
+    binary_check_ok(&binary);
+    memcpy(weights, safetensors_tensor(&binary, "weights", "F32", "[2,2]"), sizeof weights);
+    assert_true(weights[0] == 1 && weights[1] == 0 && weights[2] == 1 && weights[3] == 0);
+    binary_done(&binary);
+    memset(data + 40, '\xff', 8);
+    safetensors_refused(alone, data, 48, 422, "/key_lengths", "-1, where an integer from 0 to 2");
     data[47] = '\xff'; /* char has a sign on x86-64 and none on arm64 */
     safetensors_refused(header, data, 48, 422, "/key_lengths", "for item 0");
 }
@@ -357,7 +368,7 @@ static void accept_headers(void **state)
     }
     struct binary_request request = safetensors_request(file, bytes);
     request.content_type = "application/json";
-    binary_refused(&request, 400, "", "");
+    binary_refused(&request, 415, "", "looks like a safetensors file");
     request.content_type = "application/x-safetensor";
     binary_refused(&request, 415, "", "send application/json or " SAFETENSORS_TYPE);
     request.face = API_INFER;
