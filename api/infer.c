@@ -111,9 +111,13 @@ static bool decode_input(struct infer_decoder *d, const json_t *value, const cha
     struct source *source = input == INPUT_LENGTHS ? &d->request->key_lengths_list : &d->request->tensors[input_tensors[input]];
     if (source->kind != SOURCE_ABSENT)
         return error_set_at(d->err, ERROR_INVALID, pointer, "%s is given twice", input_names[input]);
-    if (!source_decode_parts(d->lift, json_object_get(value, "shape"), data, pointer, source, d->err))
+    if (!source_decode_parts(d->lift, json_object_get(value, "shape"), data, pointer,
+                             input < INPUT_LENGTHS && input_tensors[input] == REQUEST_MASK ? SOURCE_NUMBERS_OR_BOOLS
+                                                                                           : SOURCE_NUMBERS,
+                             source, d->err))
         return false;
     source->wire = (enum wire)wire;
+    source->name = input_names[input];
     if (data == NULL && !decode_binary(d, binary_size, pointer, source))
         return false;
     return check_datatype(d, input, source, place);

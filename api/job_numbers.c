@@ -42,9 +42,10 @@ static bool read_key_lengths(struct job *job, struct error *err)
     if (!source_read(job->lift, &request->key_lengths_list, NULL, &reals, err))
         return false;
     for (size_t b = 0; b < plan->B; b++) {
+        char place[ERROR_POINTER_BYTES_MAX];
         double length = job->key_length_reals[b];
         if (!(length >= 0 && length <= (double)plan->Tk) || length != floor(length))
-            return error_set_at(err, ERROR_INVALID, request->key_lengths_list.pointer,
+            return error_set_at(err, ERROR_INVALID, source_place(&request->key_lengths_list, b, place),
                                 "%.17g for item %zu, where an integer from 0 to %zu, the number of keys, is expected", length,
                                 b, plan->Tk);
         job->key_lengths[b] = (size_t)length;

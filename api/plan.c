@@ -225,14 +225,19 @@ static bool resolve_per_head(const struct plan *plan, const struct source *sourc
                         shape_text(source->rank, source->shape, shape, sizeof shape), plan->H);
 }
 
+static bool resolve_result(const struct plan *plan, enum request_result which, bool has, struct error *err)
+{
+    char place[SOURCE_POINTER_BYTES_MAX];
+    if (has || !plan->request->results[which])
+        return true;
+    (void)snprintf(place, sizeof place, "/return/%zu", plan->request->result_places[which]);
+    return error_set_at(err, ERROR_INVALID, place, "%s is asked for, and the request has none", request_result_names[which]);
+}
+
 static bool resolve_results(const struct plan *plan, struct error *err)
 {
-    const struct request *request = plan->request;
-    if (request->results[RESULT_X] && !plan->from_tokens)
-        return error_set_at(err, ERROR_INVALID, "/return", "x is asked for, and the request has none");
-    if (request->results[RESULT_CONTEXT] && request->tensors[REQUEST_CONTEXT].kind == SOURCE_ABSENT)
-        return error_set_at(err, ERROR_INVALID, "/return", "context is asked for, and the request has none");
-    return true;
+    return resolve_result(plan, RESULT_X, plan->from_tokens, err) &&
+           resolve_result(plan, RESULT_CONTEXT, plan->request->tensors[REQUEST_CONTEXT].kind != SOURCE_ABSENT, err);
 }
 
 bool plan_resolve(const struct request *request, struct plan *ret, struct error *err)

@@ -101,6 +101,7 @@ struct request {
     enum dtype dtype; /* DTYPE_F32 or DTYPE_F64 */
 
     bool results[RESULTS];
+    size_t result_places[RESULTS]; /* of those that are named, in "return" */
     bool flat;
     int decimals;           /* -1: not rounded */
     bool reply_safetensors; /* asked for by the Accept header */

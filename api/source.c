@@ -110,8 +110,25 @@ static bool decode_shape(const struct lift *lift, const json_t *value, struct so
     return check_axes(ret, err);
 }
 
+/* What is no array to be read. Of nested arrays it is the first element that makes them none. */
+static bool refuse_value(const struct lift *lift, const json_t *value, const char *pointer, enum source_content content,
+                         const char *expected, struct error *err)
+{
+    if (!json_is_array(value))
+        return envelope_refuse(lift, value, pointer, expected, err);
+    char place[ERROR_POINTER_BYTES_MAX];
+    size_t used = (size_t)snprintf(place, sizeof place, "%s", pointer);
+    for (; json_is_array(value) && used < sizeof place; value = json_array_get(value, 0))
+        used += (size_t)snprintf(place + used, sizeof place - used, "/0");
+    const char *element = content == SOURCE_NUMBERS ? "a number" : "a number or a boolean";
+    if (json_is_string(value))
+        element = content == SOURCE_NUMBERS ? "a number or \"NaN\", \"Infinity\" or \"-Infinity\""
+                                            : "a number, a boolean or \"NaN\", \"Infinity\" or \"-Infinity\"";
+    return envelope_refuse(lift, value, place, element, err);
+}
+
 bool source_decode_parts(const struct lift *lift, const json_t *shape, const json_t *data, const char *pointer,
-                         struct source *ret, struct error *err)
+                         enum source_content content, struct source *ret, struct error *err)
 {
     *ret = (struct source){0};
     (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
@@ -125,7 +142,8 @@ bool source_decode_parts(const struct lift *lift, const json_t *shape, const jso
     ret->kind = SOURCE_ARRAY;
     ret->array = source_lifted(lift, data);
     if (ret->array == NULL)
-        return envelope_refuse(lift, data, ret->array_pointer, "an array of numbers", err);
+        return refuse_value(lift, data, ret->array_pointer, content,
+                            content == SOURCE_NUMBERS ? "an array of numbers" : "an array of numbers or booleans", err);
     return check_depth(ret, err) && check_data(ret, err);
 }
 
@@ -146,25 +164,31 @@ static bool check_dtype(const struct lift *lift, const json_t *dtype, const stru
                         is_bool ? "numbers" : "booleans");
 }
 
-static bool decode_object(const struct lift *lift, const json_t *object, const char *pointer, struct source *ret,
-                          struct error *err)
+static bool decode_object(const struct lift *lift, const json_t *object, const char *pointer, enum source_content content,
+                          struct source *ret, struct error *err)
 {
     static const char *const names[] = {"shape", "data", "dtype", NULL};
     return envelope_known(object, pointer, names, err) &&
-           source_decode_parts(lift, envelope_member(object, "shape"), envelope_member(object, "data"), pointer, ret, err) &&
+           source_decode_parts(lift, envelope_member(object, "shape"), envelope_member(object, "data"), pointer, content, ret,
+                               err) &&
            check_dtype(lift, envelope_member(object, "dtype"), ret, err);
 }
 
-bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, struct source *ret, struct error *err)
+bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, enum source_content content,
+                   struct source *ret, struct error *err)
 {
     if (json_is_object(value))
-        return decode_object(lift, value, pointer, ret, err);
+        return decode_object(lift, value, pointer, content, ret, err);
     *ret = (struct source){.kind = SOURCE_ARRAY};
     (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
     (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
     ret->array = source_lifted(lift, value);
     if (ret->array == NULL)
-        return envelope_refuse(lift, value, pointer, "nested arrays of numbers or {\"shape\": [..], \"data\": [..]}", err);
+        return refuse_value(lift, value, pointer, content,
+                            content == SOURCE_NUMBERS
+                                ? "nested arrays of numbers or {\"shape\": [..], \"data\": [..]}"
+                                : "nested arrays of numbers or booleans, or {\"shape\": [..], \"data\": [..]},",
+                            err);
     if (!check_depth(ret, err))
         return false;
     ret->rank = ret->array->rank;

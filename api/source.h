@@ -24,8 +24,15 @@ enum source_kind {
     SOURCE_DRAWN, /* a shape alone */
 };
 
+/* What a field may hold, for the words of an error. */
+enum source_content {
+    SOURCE_NUMBERS,
+    SOURCE_NUMBERS_OR_BOOLS,
+};
+
 struct source {
     enum source_kind kind;
+    const char *name;                             /* in the words of the face; NULL: as the pointer has it. Static */
     char pointer[SOURCE_POINTER_BYTES_MAX];       /* to the field */
     char array_pointer[SOURCE_POINTER_BYTES_MAX]; /* to its array: the field or its "data" */
     const struct lift_array *array;               /* SOURCE_ARRAY */
@@ -39,12 +46,13 @@ struct source {
 const struct lift_array *source_lifted(const struct lift *lift, const json_t *value);
 
 /* Decodes the value of the field at `pointer`. */
-bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, struct source *ret, struct error *err)
-    __attribute__((warn_unused_result));
+bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, enum source_content content,
+                   struct source *ret, struct error *err) __attribute__((warn_unused_result));
 
 /* The same for a shape and data that stand apart; `data` NULL: to be drawn. */
 bool source_decode_parts(const struct lift *lift, const json_t *shape, const json_t *data, const char *pointer,
-                         struct source *ret, struct error *err) __attribute__((warn_unused_result));
+                         enum source_content content, struct source *ret, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* True where its numbers are in the body. */
 static inline bool source_is_given(const struct source *source)

@@ -226,7 +226,7 @@ static void masks_lengths_and_numbers_a_head(void **state)
     assert_true(weights[0] == 1 && weights[1] == 0 && weights[2] == 1 && weights[3] == 0);
     binary_done(&binary);
     data[40] = 3;
-    safetensors_refused(header, data, 48, 422, "/key_lengths", "3 for item 0, where an integer from 0 to 2");
+    safetensors_refused(header, data, 48, 422, "/key_lengths/0", "3 for item 0, where an integer from 0 to 2");
     /* Without a batch axis the length may be a tensor without axes. */
     static const char alone[] =
         "{" QUERY "," KEY "," VALUE ",\"key_lengths\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[40,48]}}";
@@ -239,7 +239,7 @@ static void masks_lengths_and_numbers_a_head(void **state)
     memset(data + 40, '\xff', 8);
     safetensors_refused(alone, data, 48, 422, "/key_lengths", "-1, where an integer from 0 to 2");
     data[47] = '\xff'; /* char has a sign on x86-64 and none on arm64 */
-    safetensors_refused(header, data, 48, 422, "/key_lengths", "for item 0");
+    safetensors_refused(header, data, 48, 422, "/key_lengths/0", "for item 0");
 }
 
 static void weights_of_projections(void **state)
