@@ -160,6 +160,26 @@ static bool resolve_scale(struct plan *plan, struct error *err)
     return true;
 }
 
+/* The largest angle that anything turns by: a position times a frequency, which are 1 and less where the base is at least 1. */
+static bool check_angles(const struct plan *plan, struct error *err)
+{
+    const double base = plan->request->rope_base, dims = (double)plan->rope_dims;
+    double first = (double)plan->query_offset, last = first + (double)plan->Tq - 1;
+    double farthest = fmax(fmax(fabs(first), fabs(last)), (double)plan->Tk - 1);
+    double steepest = base < 1 ? pow(base, -(dims - 2) / dims) : 1;
+    if (plan->rope_dims == 0 || farthest * steepest <= REQUEST_ROPE_ANGLE_MAX)
+        return true;
+    if (farthest > REQUEST_ROPE_ANGLE_MAX)
+        return error_set_at(err, ERROR_INVALID, "/query_offset",
+                            "positions from %" PRId64
+                            " on: rope turns up to position 2147483648 from 0, past which its angles are "
+                            "not accurate",
+                            plan->query_offset);
+    return error_set_at(err, ERROR_INVALID, "/rope/base",
+                        "%g turns up to %g radians, where up to 2147483648 are accurate: a larger base", base,
+                        farthest * steepest);
+}
+
 static bool resolve_rope(struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
@@ -170,7 +190,7 @@ static bool resolve_rope(struct plan *plan, struct error *err)
         return error_set_at(err, ERROR_INVALID, "/rope/dims",
                             "%zu dimensions to rotate, where an even number up to the head size %zu is expected",
                             plan->rope_dims, plan->D);
-    return true;
+    return check_angles(plan, err);
 }
 
 static bool resolve_key_lengths(const struct plan *plan, struct error *err)
