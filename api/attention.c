@@ -115,10 +115,10 @@ static bool take_memory(const struct face *face, struct job *job, const struct a
 static struct job *read_request(const struct face *face, const struct api_request *sent, const struct api_limits *limits,
                                 const struct executor *executor, struct api_call *call, struct error *err)
 {
-    struct lift lift_none = {0}, *lift = arena_alloc(&call->arena, sizeof *lift, err);
+    struct lift *lift = arena_alloc(&call->arena, sizeof *lift, err);
     if (lift == NULL || !check_media(call->face, sent, err))
         return NULL;
-    *lift = lift_none;
+    *lift = (struct lift){0}; /* until the text is scanned */
     struct job *job = decode(face, sent, &call->arena, lift, err);
     if (job != NULL && take_memory(face, job, limits, executor, call, err) && job_read(job, executor, err))
         return job;

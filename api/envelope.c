@@ -36,6 +36,8 @@ static bool parse_error(const struct lift *lift, const json_error_t *json_error,
     case json_error_numeric_overflow:
         return error_set(err, ERROR_INVALID, "%s: %s; integers go up to 9223372036854775807, reals to 1.8e308", place,
                          json_error->text);
+    case json_error_end_of_input_expected:
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s: found more behind the value's end", place);
     case json_error_null_character:
     case json_error_null_byte_in_key:
         return error_set(err, ERROR_INVALID, "%s: the string holds \\u0000, which no name and no value here does", place);

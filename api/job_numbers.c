@@ -82,7 +82,7 @@ static bool read_per_head(const struct job *job, const struct source *source, do
         ret[h] = plan->dtype == DTYPE_F32 ? (double)(float)given : given;
         if (!isfinite(given))
             return error_set_at(err, ERROR_INVALID, source_place(source, h, place),
-                                "a number that is not finite, where one logit or slope is expected");
+                                "a number that is not finite, where a finite one is expected");
         if (!isfinite(ret[h]))
             return error_set_at(err, ERROR_INVALID, source_place(source, h, place), "%.9g overflows float32", given);
     }
