@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "api/api.h"
+#include "api/arrays.h"
 #include "api/envelope.h"
 #include "api/face.h"
 #include "api/infer_reply.h"
@@ -51,30 +52,37 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static bool check_media(enum api_face face, const char *content_type, struct error *err)
+static bool check_media(enum api_face face, const struct api_request *sent, struct error *err)
 {
-    bool binary = face == API_ATTENTION && media_is(content_type, SAFETENSORS_TYPE);
-    return binary || media_may_be_json(content_type) ||
-           error_set(err, ERROR_UNSUPPORTED_MEDIA, "content type %.100s is not read here; send application/json%s",
-                     content_type, face == API_ATTENTION ? " or " SAFETENSORS_TYPE : "");
+    if (face == API_ATTENTION && media_is(sent->content_type, SAFETENSORS_TYPE))
+        return true;
+    if (!media_may_be_json(sent->content_type))
+        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content type %.100s is not read here; send application/json%s",
+                         sent->content_type, face == API_ATTENTION ? " or " SAFETENSORS_TYPE : "");
+    if (face == API_ATTENTION && safetensors_resembles(sent->body, sent->body_bytes))
+        return error_set(
+            err, ERROR_UNSUPPORTED_MEDIA,
+            "the body looks like a safetensors file, and is to be read as JSON: send it with Content-Type: " SAFETENSORS_TYPE);
+    return true;
 }
 
-/* What a request may take before its cost is known: two envelopes at the most, and what decoding them needs. */
+/* What a request may take before its cost is known: two envelopes at the most and one of them once more, and what decoding them
+ * needs. */
 static size_t decode_cost(void)
 {
-    return size_add(size_multiply(2, envelope_cost()), arena_cost(FACE_DECODE_BYTES_MAX) + arena_cost(sizeof(struct request)) +
+    return size_add(size_multiply(3, envelope_cost()), arena_cost(FACE_DECODE_BYTES_MAX) + arena_cost(sizeof(struct request)) +
                                                            arena_cost(sizeof(struct plan)) + arena_cost(sizeof(struct job)) +
                                                            arena_cost(sizeof(struct lift)));
 }
 
 /* Body to plan: nothing here grows with the tensors. */
-static struct job *decode(const struct face *face, const struct api_request *sent, struct arena *arena, struct error *err)
+static struct job *decode(const struct face *face, const struct api_request *sent, struct arena *arena, struct lift *lift,
+                          struct error *err)
 {
     struct request *request = arena_alloc(arena, sizeof *request, err);
     struct plan *plan = arena_alloc(arena, sizeof *plan, err);
-    struct lift *lift = arena_alloc(arena, sizeof *lift, err);
     struct job *job = arena_alloc(arena, sizeof *job, err);
-    if (request == NULL || plan == NULL || lift == NULL || job == NULL)
+    if (request == NULL || plan == NULL || job == NULL)
         return NULL;
     if (!face->decode(sent, arena, lift, request, err) || !plan_resolve(request, plan, err))
         return NULL;
@@ -90,10 +98,11 @@ static bool take_memory(const struct face *face, struct job *job, const struct a
     struct job_memory costs = {0}, memory = {.arena = &call->arena};
     if (!job_lay_out(job, executor, text_bytes, &costs, err))
         return false;
+    char cost[SIZE_TEXT_BYTES_MAX];
     if (costs.cost_bytes > limits->request_memory_bytes_max)
         return error_set_limit(err, "max-request-memory", limits->request_memory_bytes_max,
-                               "the shapes ask for %zu%s bytes of memory, where a request may take %zu", costs.cost_bytes,
-                               costs.cost_bytes == SIZE_MAX ? " or more" : "", limits->request_memory_bytes_max);
+                               "the shapes ask for %s bytes of memory, where a request may take %zu",
+                               size_text(costs.cost_bytes, cost), limits->request_memory_bytes_max);
     if (limits->reserve != NULL && !limits->reserve(limits->reserve_context, costs.cost_bytes, err))
         return false;
     call->reserved_bytes = costs.cost_bytes;
@@ -102,16 +111,35 @@ static bool take_memory(const struct face *face, struct job *job, const struct a
     return job_lay_out(job, executor, text_bytes, &memory, err);
 }
 
+/* The numbers in memory, ready to be computed with. An error on the way there is held against the arrays, which it may come of. */
+static struct job *read_request(const struct face *face, const struct api_request *sent, const struct api_limits *limits,
+                                const struct executor *executor, struct api_call *call, struct error *err)
+{
+    struct lift *lift = arena_alloc(&call->arena, sizeof *lift, err);
+    if (lift == NULL || !check_media(call->face, sent, err))
+        return NULL;
+    *lift = (struct lift){0}; /* until the text is scanned */
+    struct job *job = decode(face, sent, &call->arena, lift, err);
+    if (job != NULL && take_memory(face, job, limits, executor, call, err) && job_read(job, executor, err))
+        return job;
+    struct error unused;
+    json_t *envelope = NULL;
+    error_init(&unused);
+    if (lift->text != NULL && envelope_parse(lift, &call->arena, &envelope, &unused))
+        arrays_explain(lift, envelope, executor, err);
+    envelope_done(envelope);
+    return NULL;
+}
+
 /* A request's life in this room: decode, cost, read, compute, encode. */
 static bool attention_reply(const struct face *face, const struct api_request *sent, const struct api_limits *limits,
                             const struct executor *executor, struct api_call *call, struct error *err)
 {
     double started_ms = now_ms();
-    struct job *job = check_media(call->face, sent->content_type, err) ? decode(face, sent, &call->arena, err) : NULL;
-    bool read = job != NULL && take_memory(face, job, limits, executor, call, err) && job_read(job, executor, err);
+    struct job *job = read_request(face, sent, limits, executor, call, err);
     double read_ms = now_ms();
     call->timings.parse_ms = read_ms - started_ms;
-    if (!read)
+    if (job == NULL)
         return false;
     bool computed = job_compute(job, &call->arena, executor, err);
     double computed_ms = now_ms();

@@ -24,24 +24,27 @@ static size_t fault_offset(const struct lift *lift, const json_error_t *json_err
     return offset;
 }
 
-/* A parse error: its place in the body and, for what is JSON but not accepted, the kind. */
+/* A parse error: its place in the text and, for what is JSON but not accepted, the kind. */
 static bool parse_error(const struct lift *lift, const json_error_t *json_error, struct error *err)
 {
-    size_t line, column;
-    lift_line_column(lift->text, fault_offset(lift, json_error), &line, &column);
+    char place[LIFT_PLACE_BYTES_MAX];
+    (void)lift_place(lift, lift->text + fault_offset(lift, json_error), place);
     enum json_error_code code = json_error_code(json_error);
     switch (code) {
     case json_error_duplicate_key:
-        return error_set(err, ERROR_INVALID, "line %zu, column %zu: %s: each name may stand once", line, column,
-                         json_error->text);
+        return error_set(err, ERROR_INVALID, "%s: %s: each name may stand once", place, json_error->text);
     case json_error_numeric_overflow:
-        return error_set(err, ERROR_INVALID,
-                         "line %zu, column %zu: %s; integers go up to 9223372036854775807, reals to 1.8e308", line, column,
+        return error_set(err, ERROR_INVALID, "%s: %s; integers go up to 9223372036854775807, reals to 1.8e308", place,
                          json_error->text);
+    case json_error_end_of_input_expected:
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s: found more behind the value's end", place);
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        return error_set(err, ERROR_INVALID, "%s: the string holds \\u0000, which no name and no value here does", place);
     case json_error_out_of_memory:
         return error_set(err, ERROR_NO_MEMORY, "no memory left to read the request");
     default:
-        return error_set(err, ERROR_MALFORMED, "not JSON: line %zu, column %zu: %s", line, column, json_error->text);
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s: %s", place, json_error->text);
     }
 }
 
@@ -54,7 +57,8 @@ bool envelope_parse(const struct lift *lift, struct arena *arena, json_t **ret, 
 {
     json_error_t json_error;
     if (lift->text_bytes == 0)
-        return error_set(err, ERROR_MALFORMED, "not JSON: line 1, column 1: the body is empty");
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s is empty",
+                         lift->name == NULL ? "line 1, column 1: the body" : lift->name);
     if (!json_room_open(lift->envelope_bytes, arena, err))
         return false;
     *ret = json_loadb(lift->envelope, lift->envelope_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &json_error);
@@ -78,8 +82,10 @@ static const char *found_text(const struct lift *lift, const json_t *value, char
 {
     const struct lift_array *array = source_lifted(lift, value);
     char shape[SHAPE_TEXT_BYTES_MAX];
-    if (array != NULL && array->kind == LIFT_EMPTY) {
+    if (array != NULL && array->kind == LIFT_EMPTY && array->rank <= TENSOR_RANK_MAX) {
         (void)snprintf(text, text_bytes, "an empty array");
+    } else if (array != NULL && array->rank > TENSOR_RANK_MAX) {
+        (void)snprintf(text, text_bytes, "an array of %zu dimensions", array->rank);
     } else if (array != NULL) {
         const char *content = array->kind == LIFT_BOOLS ? "booleans" : "numbers";
         (void)snprintf(text, text_bytes, "an array of %s of shape %s", content,

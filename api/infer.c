@@ -38,8 +38,8 @@ static bool check_datatype(const struct infer_decoder *d, size_t input, const st
                             input == INPUT_LENGTHS                 ? "INT64"
                             : input_tensors[input] == REQUEST_MASK ? "BOOL, or FP32, FP64, FP16 or BF16 to be added"
                                                                    : "FP32, FP64, FP16 or BF16");
-    bool bools = source_is_bool(source), empty = source->kind == SOURCE_ARRAY && source->array->kind == LIFT_EMPTY;
-    if (!empty && bools != (source->wire == WIRE_BOOL))
+    bool bools = source_is_bool(source);
+    if (!source_is_empty(source) && bools != (source->wire == WIRE_BOOL))
         return error_set_at(d->err, ERROR_INVALID, pointer, "%s data, where datatype %s is announced",
                             bools ? "boolean" : "numeric", infer_datatype(source->wire));
     return true;
@@ -54,9 +54,10 @@ static bool decode_binary(struct infer_decoder *d, const json_t *size, const cha
     if (!envelope_integer(d->lift, size, place, 0, INT64_MAX, &bytes, d->err))
         return false;
     size_t needed = size_multiply(shape_count(source->rank, source->shape), wire_bytes(source->wire));
+    char needed_text[SIZE_TEXT_BYTES_MAX];
     if ((uint64_t)bytes != needed)
-        return error_set_at(d->err, ERROR_INVALID, place, "%zu bytes, where shape and datatype need %zu", (size_t)bytes,
-                            needed);
+        return error_set_at(d->err, ERROR_INVALID, place, "%zu bytes, where shape and datatype need %s", (size_t)bytes,
+                            size_text(needed, needed_text));
     if (needed > d->binary_bytes)
         return error_set_at(d->err, ERROR_MALFORMED, place, "%zu bytes, where %zu are left behind the JSON%s", needed,
                             d->binary_bytes,
@@ -110,9 +111,13 @@ static bool decode_input(struct infer_decoder *d, const json_t *value, const cha
     struct source *source = input == INPUT_LENGTHS ? &d->request->key_lengths_list : &d->request->tensors[input_tensors[input]];
     if (source->kind != SOURCE_ABSENT)
         return error_set_at(d->err, ERROR_INVALID, pointer, "%s is given twice", input_names[input]);
-    if (!source_decode_parts(d->lift, json_object_get(value, "shape"), data, pointer, source, d->err))
+    if (!source_decode_parts(d->lift, json_object_get(value, "shape"), data, pointer,
+                             input < INPUT_LENGTHS && input_tensors[input] == REQUEST_MASK ? SOURCE_NUMBERS_OR_BOOLS
+                                                                                           : SOURCE_NUMBERS,
+                             source, d->err))
         return false;
     source->wire = (enum wire)wire;
+    source->name = input_names[input];
     if (data == NULL && !decode_binary(d, binary_size, pointer, source))
         return false;
     return check_datatype(d, input, source, place);
@@ -179,7 +184,7 @@ static bool decode_outputs(const struct infer_decoder *d, const json_t *outputs)
 {
     static const char *const names[] = {"name", "parameters", NULL};
     const struct lift_array *lifted = source_lifted(d->lift, outputs);
-    bool none = outputs == NULL || json_is_null(outputs) || (lifted != NULL && lifted->kind == LIFT_EMPTY);
+    bool none = outputs == NULL || json_is_null(outputs) || (lifted != NULL && lifted->kind == LIFT_EMPTY && lifted->rank == 1);
     if (!none && (!json_is_array(outputs) || lifted != NULL))
         return envelope_refuse(d->lift, outputs, "/outputs", "an array of objects with a name", d->err);
     if (none) {
@@ -292,7 +297,7 @@ static bool infer_decode(const struct api_request *sent, struct arena *arena, st
         .binary_bytes = sent->body_bytes - json_bytes,
         .err = err,
     };
-    bool done = lift_scan(sent->body, json_bytes, arena, lift, err) && envelope_parse(lift, arena, &envelope, err) &&
+    bool done = lift_scan(sent->body, json_bytes, NULL, arena, lift, err) && envelope_parse(lift, arena, &envelope, err) &&
                 decode_envelope(&d, envelope, arena);
     envelope_done(envelope);
     return done;

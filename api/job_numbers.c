@@ -42,9 +42,10 @@ static bool read_key_lengths(struct job *job, struct error *err)
     if (!source_read(job->lift, &request->key_lengths_list, NULL, &reals, err))
         return false;
     for (size_t b = 0; b < plan->B; b++) {
+        char place[ERROR_POINTER_BYTES_MAX];
         double length = job->key_length_reals[b];
         if (!(length >= 0 && length <= (double)plan->Tk) || length != floor(length))
-            return error_set_at(err, ERROR_INVALID, request->key_lengths_list.pointer,
+            return error_set_at(err, ERROR_INVALID, source_place(&request->key_lengths_list, b, place),
                                 "%.17g for item %zu, where an integer from 0 to %zu, the number of keys, is expected", length,
                                 b, plan->Tk);
         job->key_lengths[b] = (size_t)length;
@@ -76,24 +77,29 @@ static bool read_per_head(const struct job *job, const struct source *source, do
     if (!source_read(job->lift, source, NULL, &reals, err))
         return false;
     for (size_t h = 0; h < plan->H; h++) {
-        ret[h] = plan->dtype == DTYPE_F32 ? (double)(float)ret[h] : ret[h];
+        char place[ERROR_POINTER_BYTES_MAX];
+        double given = ret[h];
+        ret[h] = plan->dtype == DTYPE_F32 ? (double)(float)given : given;
+        if (!isfinite(given))
+            return error_set_at(err, ERROR_INVALID, source_place(source, h, place),
+                                "a number that is not finite, where a finite one is expected");
         if (!isfinite(ret[h]))
-            return error_set_at(err, ERROR_INVALID, source->pointer, "the number of head %zu is not finite in this precision",
-                                h);
+            return error_set_at(err, ERROR_INVALID, source_place(source, h, place), "%.9g overflows float32", given);
     }
     return true;
 }
 
-/* The slopes of the paper: a geometric sequence from 2^(-8/n); where H is no power of two, those of the power below it, then
- * every other one of the power above. */
-static void paper_slopes(size_t heads, double *ret)
+/* The slopes of the paper, as the precision holds them: a geometric sequence from 2^(-8/n); where H is no power of two, those of the
+ * power below it, then every other one of the power above. */
+static void paper_slopes(size_t heads, enum dtype dtype, double *ret)
 {
     size_t power = 1;
     while (power * 2 <= heads)
         power *= 2;
     for (size_t h = 0; h < heads; h++) {
         double step = h < power ? (double)(h + 1) : (double)(h - power) + 0.5;
-        ret[h] = exp2(-8 * step / (double)power);
+        double slope = exp2(-8 * step / (double)power);
+        ret[h] = dtype == DTYPE_F32 ? (double)(float)slope : slope;
     }
 }
 
@@ -142,7 +148,7 @@ bool job_read(struct job *job, const struct executor *executor, struct error *er
     }
     settle_mask(job);
     if (request->alibi && request->alibi_slopes.kind == SOURCE_ABSENT)
-        paper_slopes(job->plan->H, job->alibi_slopes);
+        paper_slopes(job->plan->H, job->plan->dtype, job->alibi_slopes);
     if (!read_key_lengths(job, err))
         return false;
     settle_positions(job);

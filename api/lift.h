@@ -40,13 +40,15 @@ struct lift_array {
     size_t envelope_offset_bytes;    /* of its stand-in in the envelope */
     size_t envelope_bytes;           /* of its stand-in */
     enum lift_kind kind;
-    size_t rank;                   /* at least 1 */
-    size_t shape[TENSOR_RANK_MAX]; /* as the array's first elements have it; lift_read checks the others against it. Of a
+    size_t rank; /* at least 1; may be over TENSOR_RANK_MAX, for the reader of the field to refuse */
+    size_t shape
+        [TENSOR_RANK_MAX]; /* of the first axes, as the array's first elements have it; lift_read checks the others against it. Of a
                                       ragged array it may count far more elements than the text holds. */
 };
 
 struct lift {
-    const char *text; /* borrowed: the body */
+    const char *text; /* borrowed: the body, or a text in it */
+    const char *name; /* of that text, for errors; NULL: the body. Static */
     size_t text_bytes;
     char *envelope; /* in the arena; NUL-terminated; its strings may hold NUL bytes, which are not JSON */
     size_t envelope_bytes;
@@ -57,13 +59,13 @@ struct lift {
 /* What lift_scan takes of its arena at the most. */
 size_t lift_scan_cost(void);
 
-/* `text` is not NULL, need not end in NUL, and is borrowed for as long as `ret` is used.
+/* `text` is not NULL, need not end in NUL, and is borrowed for as long as `ret` is used. `name` as in struct lift.
  * Fails   malformed (text that ends early, brackets that do not match, a NUL byte outside of strings; with line and column),
- *         invalid (an array deeper than TENSOR_RANK_MAX; with line and column), too_large (over a maximum above), no_memory. */
-bool lift_scan(const char *text, size_t text_bytes, struct arena *arena, struct lift *ret, struct error *err)
+ *         too_large (over a maximum above), no_memory; *ret is then all zero. */
+bool lift_scan(const char *text, size_t text_bytes, const char *name, struct arena *arena, struct lift *ret, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Reads array `array` into `ret_data`: shape_count(array->rank, array->shape) elements, row-major, contiguous, each
+/* Reads array `array`, of at most TENSOR_RANK_MAX axes, into `ret_data`: shape_count(array->rank, array->shape) elements, row-major, contiguous, each
  * correctly rounded to `dtype` (DTYPE_F32, DTYPE_F64, or DTYPE_BOOL: one byte an element, 0 or 1). Never writes past them;
  * on failure some are written.
  * Fails   malformed (not JSON; with line and column), invalid (ragged; a boolean among numbers or the other way round; a
@@ -71,6 +73,11 @@ bool lift_scan(const char *text, size_t text_bytes, struct arena *arena, struct 
  *         `pointer` + the place, as "/query" + "/1/0". */
 bool lift_read(const struct lift *lift, const struct lift_array *array, enum dtype dtype, const char *pointer, void *ret_data,
                struct error *err) __attribute__((warn_unused_result));
+
+/* Finds the same faults, but for a number that only float32 overflows, and keeps nothing of what it reads; for an error that was
+ * found before the array is read, which may come of how it is broken. An array of too many axes has none. */
+bool lift_check(const struct lift *lift, const struct lift_array *array, const char *pointer, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* The body's offset of an offset in the envelope (one inside a stand-in gives its array's start; the envelope's end gives the
  * body's). */

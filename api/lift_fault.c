@@ -89,7 +89,7 @@ static bool fault_word(const struct lift_reading *reading, size_t depth, const c
     else if (word_is_number(word, end))
         kind = "the number ";
     else
-        return lift_malformed(reading->text, word, pointer_to(reading, depth, pointer), reading->err,
+        return lift_malformed(reading->lift, word, pointer_to(reading, depth, pointer), reading->err,
                               "expected %s, found '%s'%s", wanted(reading, depth),
                               lift_quote(word, end, QUOTED_WORD_CHARACTERS_MAX, quote), remark(word, end));
     return error_set_at(reading->err, ERROR_INVALID, pointer_to(reading, depth, pointer), "found %s%s where %s was expected",
@@ -136,7 +136,7 @@ bool lift_fault_element(const struct lift_reading *reading, size_t depth, const 
     case ']':
         if (reading->index[depth - 1] == 0)
             return fault_ragged(reading, depth, 0);
-        return lift_malformed(reading->text, at, pointer_to(reading, depth - 1, pointer), reading->err,
+        return lift_malformed(reading->lift, at, pointer_to(reading, depth - 1, pointer), reading->err,
                               "expected %s after ',', found ']' (JSON has no trailing commas)", wanted(reading, depth));
     case '[':
         what = "an array";
@@ -152,7 +152,7 @@ bool lift_fault_element(const struct lift_reading *reading, size_t depth, const 
     default:
         if (lift_is_word(*at))
             return fault_word(reading, depth, at);
-        return lift_malformed(reading->text, at, pointer_to(reading, depth, pointer), reading->err, "expected %s, found '%c'",
+        return lift_malformed(reading->lift, at, pointer_to(reading, depth, pointer), reading->err, "expected %s, found '%c'",
                               wanted(reading, depth), *at);
     }
     return error_set_at(reading->err, ERROR_INVALID, pointer_to(reading, depth, pointer), "found %s where %s was expected",
@@ -181,12 +181,12 @@ bool lift_fault_after(const struct lift_reading *reading, size_t depth, const ch
     char pointer[ERROR_POINTER_BYTES_MAX], text[FOUND_BYTES_MAX];
     if (*at != ',') {
         const char *after = depth < reading->array->rank ? "an array" : reading->dtype == DTYPE_BOOL ? "a boolean" : "a number";
-        return lift_malformed(reading->text, at, pointer_to(reading, depth, pointer), reading->err,
+        return lift_malformed(reading->lift, at, pointer_to(reading, depth, pointer), reading->err,
                               "expected ',' or ']' after %s, found %s", after, found(reading, at, text));
     }
     const char *next = lift_space_end(at + 1, reading->end);
     if (*next == ']') {
-        return lift_malformed(reading->text, next, pointer_to(reading, depth - 1, pointer), reading->err,
+        return lift_malformed(reading->lift, next, pointer_to(reading, depth - 1, pointer), reading->err,
                               "expected %s after ',', found ']' (JSON has no trailing commas)", wanted(reading, depth));
     }
     return fault_ragged(reading, depth, count + commas_left(reading, at));

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/size.h"
+
 /* GCC's vectors of 16 bytes exist on every processor of 64 bits. A block's bytes become the bits of one word. */
 typedef signed char lane __attribute__((vector_size(16)));
 #define LANE_BYTES 16
@@ -174,8 +176,9 @@ static inline size_t jump_block(struct jump *jump, const char *text)
 
 bool lift_jump(const char *text, const char *end, struct lift_array *array)
 {
-    assert(array->rank >= 1 && array->rank <= TENSOR_RANK_MAX && text < end && *text == '[');
-    struct jump jump = {.depth = 1, .counted_below = array->rank + 1};
+    assert(array->rank >= 1 && text < end && *text == '[');
+    const size_t counted = size_min(array->rank, TENSOR_RANK_MAX);
+    struct jump jump = {.depth = 1, .counted_below = counted + 1};
     const char *at = text + 1;
     size_t ended = 0;
     for (; ended == 0 && end - at >= BLOCK_BYTES; at += BLOCK_BYTES) {
@@ -194,10 +197,10 @@ bool lift_jump(const char *text, const char *end, struct lift_array *array)
             return false;
     }
     array->text_bytes = (size_t)(at - text) + ended;
-    for (size_t i = 0; i < array->rank; i++)
+    for (size_t i = 0; i < counted; i++)
         array->shape[i] = jump.commas[i] + 1;
     if (array->kind == LIFT_EMPTY)
-        array->shape[array->rank - 1] = 0;
+        array->shape[counted - 1] = 0;
     return true;
 }
 

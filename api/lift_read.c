@@ -21,7 +21,7 @@ static inline const char *space_end(const char *at)
     return at;
 }
 
-/* An element that is none of the usual: a non-finite form, else a fault (NULL). */
+/* Element `i` of a row, which is none of the usual: a non-finite form, else a fault (NULL). */
 static const char *read_odd(struct lift_reading *reading, size_t i, const char *at, void *ret)
 {
     const size_t rank = reading->array->rank;
@@ -31,9 +31,9 @@ static const char *read_odd(struct lift_reading *reading, size_t i, const char *
         const char *after = lift_non_finite(at, reading->end, &value);
         if (after != NULL) {
             if (reading->dtype == DTYPE_F32)
-                ((float *)ret)[i] = (float)value;
+                *(float *)ret = (float)value;
             else
-                ((double *)ret)[i] = value;
+                *(double *)ret = value;
             return after;
         }
         if (number_read_f64(at, reading->end, &value) != NULL) {
@@ -55,23 +55,23 @@ static inline const char *read_bool(const char *at, const char *end, uint8_t *re
     return (is_true | is_false) ? at + 4 + is_false : NULL;
 }
 
-/* Returns the first byte after element `i` at `at`, or NULL with the error set. */
+/* Returns the first byte after a row's element `i` at `at`, or NULL with the error set. */
 static inline const char *read_element(struct lift_reading *reading, enum dtype dtype, size_t i, const char *at, void *ret)
 {
     const char *after;
     switch (dtype) {
     case DTYPE_F32:
-        after = number_read_f32(at, reading->end, (float *)ret + i);
-        if (after != NULL && fabsf(((float *)ret)[i]) <= FLT_MAX)
+        after = number_read_f32(at, reading->end, ret);
+        if (after != NULL && fabsf(*(float *)ret) <= FLT_MAX)
             return after;
         break;
     case DTYPE_F64:
-        after = number_read_f64(at, reading->end, (double *)ret + i);
-        if (after != NULL && fabs(((double *)ret)[i]) <= DBL_MAX)
+        after = number_read_f64(at, reading->end, ret);
+        if (after != NULL && fabs(*(double *)ret) <= DBL_MAX)
             return after;
         break;
     case DTYPE_BOOL:
-        after = read_bool(at, reading->end, (uint8_t *)ret + i);
+        after = read_bool(at, reading->end, ret);
         if (after != NULL)
             return after;
         break;
@@ -82,25 +82,26 @@ static inline const char *read_element(struct lift_reading *reading, enum dtype 
 /* After a number that number_row_read_f32 leaves, so many are read one by one: where one has an exponent, others will have. */
 #define ONE_BY_ONE 8
 
-/* Reads elements [first, last) of a row of `count`, from behind the '[' or ',' before them on. Returns the first byte after the
+/* Reads elements [first, last) of a row of `count` to `ret`, from behind the '[' or ',' before them on. Returns the first byte after the
  * ',' or ']' behind them, or NULL with the error set. */
 static inline __attribute__((always_inline)) const char *read_row(struct lift_reading *reading, enum dtype dtype, size_t count,
                                                                   size_t first, size_t last, const char *at, void *ret)
 {
-    size_t usual_from = first;
-    for (size_t i = first; i < last; i++) {
+    const size_t wanted = last - first, left = count - first; /* in the row, from `first` on, as i counts */
+    size_t usual_from = 0;
+    for (size_t i = 0; i < wanted; i++) {
         if (dtype == DTYPE_F32 && i >= usual_from) {
-            i += number_row_read_f32(&at, reading->end, size_min(last, count - 1) - i, (float *)ret + i);
-            if (i == last)
+            i += number_row_read_f32(&at, reading->end, size_min(wanted, left - 1) - i, (float *)ret + i);
+            if (i == wanted)
                 break;
             usual_from = i + ONE_BY_ONE;
         }
-        at = read_element(reading, dtype, i, space_end(at), ret);
+        at = read_element(reading, dtype, first + i, space_end(at), (char *)ret + i * dtype_bytes(dtype));
         if (at == NULL)
             return NULL;
         at = space_end(at);
-        if (*at != (i + 1 < count ? ',' : ']')) {
-            reading->index[reading->array->rank - 1] = i;
+        if (*at != (i + 1 < left ? ',' : ']')) {
+            reading->index[reading->array->rank - 1] = first + i;
             (void)lift_fault_after(reading, reading->array->rank, at);
             return NULL;
         }
@@ -184,14 +185,16 @@ const char *lift_read_elements(struct lift_reading *reading, size_t first, size_
     const bool to_end = last == shape_count(array->rank, array->shape);
     size_t depth = unravel(reading, first);
     size_t next = first, in_row = depth == array->rank ? reading->index[depth - 1] : 0;
+    char *to = ret_data;
     do {
         if (!read_down(reading, &depth, &at))
             return NULL;
         const size_t row_last = size_min(row_count, in_row + (last - next));
-        at = read_row_of(reading, in_row, row_last, at, (char *)ret_data + (next - in_row) * element_bytes);
+        at = read_row_of(reading, in_row, row_last, at, to);
         if (at == NULL)
             return NULL;
         next += row_last - in_row;
+        to += (row_last - in_row) * element_bytes;
         in_row = 0;
         if (row_last < row_count)
             return at;
@@ -209,5 +212,25 @@ bool lift_read(const struct lift *lift, const struct lift_array *array, enum dty
     lift_reading_init(&reading, lift, array, dtype, pointer, err);
     const char *at = lift_read_elements(&reading, 0, shape_count(array->rank, array->shape), reading.first, ret_data);
     assert(at == NULL || at == reading.end);
+    return at != NULL;
+}
+
+#define CHECKED_AT_ONCE 512 /* elements, on the stack */
+
+bool lift_check(const struct lift *lift, const struct lift_array *array, const char *pointer, struct error *err)
+{
+    if (array->rank > TENSOR_RANK_MAX)
+        return true;
+    double unused[CHECKED_AT_ONCE];
+    struct lift_reading reading;
+    lift_reading_init(&reading, lift, array, array->kind == LIFT_BOOLS ? DTYPE_BOOL : DTYPE_F64, pointer, err);
+    const size_t count = shape_count(array->rank, array->shape);
+    const char *at = reading.first;
+    size_t first = 0;
+    do {
+        size_t last = first + size_min(count - first, CHECKED_AT_ONCE);
+        at = lift_read_elements(&reading, first, last, at, unused);
+        first = last;
+    } while (at != NULL && first < count);
     return at != NULL;
 }

@@ -8,7 +8,7 @@
 #include "api/lift.h"
 
 struct lift_reading {
-    const char *text;  /* the body */
+    const struct lift *lift;
     const char *first; /* of the array's text, its '[' */
     const char *end;   /* of the array's text, whose last byte is its ']' */
     const struct lift_array *array;
@@ -22,10 +22,10 @@ static inline void lift_reading_init(struct lift_reading *ret, const struct lift
                                      enum dtype dtype, const char *pointer, struct error *err)
 {
     const char *first = lift->text + array->offset_bytes;
-    *ret = (struct lift_reading){lift->text, first, first + array->text_bytes, array, dtype, pointer, err, {0}};
+    *ret = (struct lift_reading){lift, first, first + array->text_bytes, array, dtype, pointer, err, {0}};
 }
 
-/* Reads elements [first, last) to their places in `ret_data`, the whole array's. `at` is at the array's '[' where first is 0, else
+/* Reads elements [first, last) to `ret_data`, one behind the other. `at` is at the array's '[' where first is 0, else
  * behind the comma before that element. Returns the first byte behind the comma after the last element, or behind the array;
  * NULL with the error set. */
 const char *lift_read_elements(struct lift_reading *reading, size_t first, size_t last, const char *at, void *ret_data);

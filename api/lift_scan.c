@@ -51,7 +51,7 @@ static bool fail_unclosed(struct scan *scan, const char *opened)
 {
     size_t line, column;
     lift_line_column(scan->lift->text, (size_t)(opened - scan->lift->text), &line, &column);
-    return lift_malformed(scan->lift->text, scan->end, "", scan->err,
+    return lift_malformed(scan->lift, scan->end, "", scan->err,
                           "the text ends before the %s opened at line %zu, column %zu is closed",
                           *opened == '"' ? "string" : bracket_name(opened), line, column);
 }
@@ -69,13 +69,13 @@ static bool scan_close(struct scan *scan)
 {
     char found = *scan->at;
     if (scan->depth == 0)
-        return lift_malformed(scan->lift->text, scan->at, "", scan->err, "found '%c' where nothing is open", found);
+        return lift_malformed(scan->lift, scan->at, "", scan->err, "found '%c' where nothing is open", found);
     const char *opened = scan->opened[scan->depth - 1];
     char closing = *opened == '[' ? ']' : '}';
     if (found != closing) {
         size_t line, column;
         lift_line_column(scan->lift->text, (size_t)(opened - scan->lift->text), &line, &column);
-        return lift_malformed(scan->lift->text, scan->at, "", scan->err,
+        return lift_malformed(scan->lift, scan->at, "", scan->err,
                               "expected '%c' to close the %s opened at line %zu, column %zu, found '%c'", closing,
                               bracket_name(opened), line, column, found);
     }
@@ -104,7 +104,7 @@ static bool scan_word(struct scan *scan)
     const char *end = lift_word_end(word, scan->end);
     const char *nul = memchr(word, '\0', (size_t)(end - word));
     if (nul != NULL) /* jansson 2.14 drops one that follows a number */
-        return lift_malformed(scan->lift->text, nul, "", scan->err, "found a NUL byte");
+        return lift_malformed(scan->lift, nul, "", scan->err, "found a NUL byte");
     double value;
     bool quoted = at_value(scan) && lift_non_finite(word, end, &value) == end;
     bool after_word = scan->last != 0 && lift_is_word(scan->last);
@@ -149,13 +149,6 @@ static bool lift_here(struct scan *scan, enum lift_kind kind, size_t rank)
         return error_set_limit(scan->err, "number-arrays", LIFT_ARRAYS_MAX, "there are more than %d arrays of numbers",
                                LIFT_ARRAYS_MAX);
     size_t offset_bytes = (size_t)(scan->at - lift->text);
-    if (rank > TENSOR_RANK_MAX) {
-        size_t line, column;
-        lift_line_column(lift->text, offset_bytes, &line, &column);
-        return error_set(scan->err, ERROR_INVALID, "line %zu, column %zu: an array of %zu dimensions, the most are %d", line,
-                         column, rank, TENSOR_RANK_MAX);
-    }
-
     struct lift_array *array = &lift->arrays[lift->array_count];
     *array = (struct lift_array){
         .offset_bytes = offset_bytes, .envelope_offset_bytes = lift->envelope_bytes, .kind = kind, .rank = rank};
@@ -206,24 +199,26 @@ static bool scan_token(struct scan *scan)
     }
 }
 
-bool lift_scan(const char *text, size_t text_bytes, struct arena *arena, struct lift *ret, struct error *err)
+bool lift_scan(const char *text, size_t text_bytes, const char *name, struct arena *arena, struct lift *ret, struct error *err)
 {
-    *ret = (struct lift){.text = text, .text_bytes = text_bytes};
-    ret->envelope = arena_alloc(arena, LIFT_ENVELOPE_BYTES_MAX + 1, err);
-    if (ret->envelope == NULL)
+    struct lift lift = {.text = text, .name = name, .text_bytes = text_bytes};
+    *ret = (struct lift){0};
+    lift.envelope = arena_alloc(arena, LIFT_ENVELOPE_BYTES_MAX + 1, err);
+    if (lift.envelope == NULL)
         return false;
-    ret->arrays = arena_alloc(arena, LIFT_ARRAYS_MAX * sizeof *ret->arrays, err);
-    if (ret->arrays == NULL)
+    lift.arrays = arena_alloc(arena, LIFT_ARRAYS_MAX * sizeof *lift.arrays, err);
+    if (lift.arrays == NULL)
         return false;
 
-    struct scan scan = {.lift = ret, .at = text, .end = text + text_bytes, .plain_below = text, .err = err};
+    struct scan scan = {.lift = &lift, .at = text, .end = text + text_bytes, .plain_below = text, .err = err};
     while ((scan.at = lift_space_end(scan.at, scan.end)) < scan.end) {
         if (!scan_token(&scan))
             return false;
     }
     if (scan.depth > 0)
         return fail_unclosed(&scan, scan.opened[scan.depth - 1]);
-    ret->envelope[ret->envelope_bytes] = '\0';
+    lift.envelope[lift.envelope_bytes] = '\0';
+    *ret = lift;
     return true;
 }
 

@@ -70,8 +70,9 @@ static void read_part(void *argument, size_t part, size_t worker)
     }
     error_init(&err);
     lift_reading_init(&reading, spread->lift, spread->array, spread->dtype, "", &err);
-    const char *after = lift_read_elements(&reading, spread->parts[part].first, spread->parts[part + 1].first,
-                                           spread->parts[part].at, spread->data);
+    size_t first = spread->parts[part].first;
+    const char *after = lift_read_elements(&reading, first, spread->parts[part + 1].first, spread->parts[part].at,
+                                           (char *)spread->data + first * dtype_bytes(spread->dtype));
     if (after != spread->parts[part + 1].at)
         atomic_store_explicit(&spread->failed, true, memory_order_relaxed);
 }

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/lift.h"
-
 const char *lift_word_end(const char *at, const char *end)
 {
     while (at < end && lift_is_word(*at))
@@ -73,17 +71,24 @@ char *lift_quote(const char *at, const char *end, size_t characters_max, char te
     return text;
 }
 
-bool lift_malformed(const char *text, const char *at, const char *pointer, struct error *err, const char *format, ...)
+char *lift_place(const struct lift *lift, const char *at, char text[LIFT_PLACE_BYTES_MAX])
 {
     size_t line, column;
-    lift_line_column(text, (size_t)(at - text), &line, &column);
+    lift_line_column(lift->text, (size_t)(at - lift->text), &line, &column);
+    (void)snprintf(text, LIFT_PLACE_BYTES_MAX, "%s%sline %zu, column %zu", lift->name == NULL ? "" : lift->name,
+                   lift->name == NULL ? "" : ", ", line, column);
+    return text;
+}
 
+bool lift_malformed(const struct lift *lift, const char *at, const char *pointer, struct error *err, const char *format, ...)
+{
+    char place[LIFT_PLACE_BYTES_MAX];
     char words[ERROR_TEXT_BYTES_MAX];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
-    return error_set_at(err, ERROR_MALFORMED, pointer, "line %zu, column %zu: %s", line, column, words);
+    return error_set_at(err, ERROR_MALFORMED, pointer, "%s: %s", lift_place(lift, at, place), words);
 }
 
 void lift_line_column(const char *text, size_t offset_bytes, size_t *ret_line, size_t *ret_column)

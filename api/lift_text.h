@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/lift.h"
 #include "core/error.h"
 
 static inline bool lift_is_space(char c)
@@ -56,8 +57,12 @@ const char *lift_non_finite(const char *at, const char *end, double *ret);
 #define LIFT_QUOTE_BYTES_MAX 48
 char *lift_quote(const char *at, const char *end, size_t characters_max, char text[LIFT_QUOTE_BYTES_MAX]);
 
-/* Sets malformed, the words preceded by "line 3, column 17: ", the place of `at` in the body `text`. Returns false. */
-bool lift_malformed(const char *text, const char *at, const char *pointer, struct error *err, const char *format, ...)
+/* Writes "line 3, column 17", the place of `at` in the lift's text, and where that is not the body its name. Returns text. */
+#define LIFT_PLACE_BYTES_MAX 96
+char *lift_place(const struct lift *lift, const char *at, char text[LIFT_PLACE_BYTES_MAX]);
+
+/* Sets malformed, the words preceded by the place of `at` in the lift's text. Returns false. */
+bool lift_malformed(const struct lift *lift, const char *at, const char *pointer, struct error *err, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -160,6 +160,26 @@ static bool resolve_scale(struct plan *plan, struct error *err)
     return true;
 }
 
+/* The largest angle that anything turns by: a position times a frequency, which are 1 and less where the base is at least 1. */
+static bool check_angles(const struct plan *plan, struct error *err)
+{
+    const double base = plan->request->rope_base, dims = (double)plan->rope_dims;
+    double first = (double)plan->query_offset, last = first + (double)plan->Tq - 1;
+    double farthest = fmax(fmax(fabs(first), fabs(last)), (double)plan->Tk - 1);
+    double steepest = base < 1 ? pow(base, -(dims - 2) / dims) : 1;
+    if (plan->rope_dims == 0 || farthest * steepest <= REQUEST_ROPE_ANGLE_MAX)
+        return true;
+    if (farthest > REQUEST_ROPE_ANGLE_MAX)
+        return error_set_at(err, ERROR_INVALID, "/query_offset",
+                            "positions from %" PRId64
+                            " on: rope turns up to position 2147483648 from 0, past which its angles are "
+                            "not accurate",
+                            plan->query_offset);
+    return error_set_at(err, ERROR_INVALID, "/rope/base",
+                        "%g turns up to %g radians, where up to 2147483648 are accurate: a larger base", base,
+                        farthest * steepest);
+}
+
 static bool resolve_rope(struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
@@ -170,7 +190,7 @@ static bool resolve_rope(struct plan *plan, struct error *err)
         return error_set_at(err, ERROR_INVALID, "/rope/dims",
                             "%zu dimensions to rotate, where an even number up to the head size %zu is expected",
                             plan->rope_dims, plan->D);
-    return true;
+    return check_angles(plan, err);
 }
 
 static bool resolve_key_lengths(const struct plan *plan, struct error *err)
@@ -182,8 +202,9 @@ static bool resolve_key_lengths(const struct plan *plan, struct error *err)
         return error_set_at(err, ERROR_INVALID, "/key_lengths", "%s",
                             plan->has_batch ? "one integer, where an array of one integer an item of the batch is expected"
                                             : "an array, where one integer is expected since there is no batch axis");
-    if (!plan->has_batch && (uint64_t)request->key_length > plan->Tk)
-        return error_set_at(err, ERROR_INVALID, "/key_lengths", "%" PRId64 ", where there are %zu keys", request->key_length,
+    if (!plan->has_batch && (uint64_t)request->key_length > plan->Tk) /* below 0, too */
+        return error_set_at(err, ERROR_INVALID, "/key_lengths",
+                            "%" PRId64 ", where an integer from 0 to %zu, the number of keys, is expected", request->key_length,
                             plan->Tk);
     const struct source *list = &request->key_lengths_list;
     if (plan->has_batch && (list->rank != 1 || list->shape[0] != plan->B)) {
@@ -201,7 +222,7 @@ static bool resolve_mask(const struct plan *plan, struct error *err)
     const struct source *mask = &request->tensors[REQUEST_MASK];
     if (mask->kind == SOURCE_ABSENT)
         return true;
-    if (request->mask_drops && !source_is_bool(mask) && mask->array->kind != LIFT_EMPTY) /* no leaf: either */
+    if (request->mask_drops && !source_is_bool(mask) && !source_is_empty(mask))
         return error_set_at(err, ERROR_INVALID, "/mask_semantics",
                             "\"drop\" speaks of booleans, and the mask holds numbers, which are added to the scores");
     size_t rank = plan->result_rank[RESULT_WEIGHTS];
@@ -224,14 +245,19 @@ static bool resolve_per_head(const struct plan *plan, const struct source *sourc
                         shape_text(source->rank, source->shape, shape, sizeof shape), plan->H);
 }
 
+static bool resolve_result(const struct plan *plan, enum request_result which, bool has, struct error *err)
+{
+    char place[SOURCE_POINTER_BYTES_MAX];
+    if (has || !plan->request->results[which])
+        return true;
+    (void)snprintf(place, sizeof place, "/return/%zu", plan->request->result_places[which]);
+    return error_set_at(err, ERROR_INVALID, place, "%s is asked for, and the request has none", request_result_names[which]);
+}
+
 static bool resolve_results(const struct plan *plan, struct error *err)
 {
-    const struct request *request = plan->request;
-    if (request->results[RESULT_X] && !plan->from_tokens)
-        return error_set_at(err, ERROR_INVALID, "/return", "x is asked for, and the request has none");
-    if (request->results[RESULT_CONTEXT] && request->tensors[REQUEST_CONTEXT].kind == SOURCE_ABSENT)
-        return error_set_at(err, ERROR_INVALID, "/return", "context is asked for, and the request has none");
-    return true;
+    return resolve_result(plan, RESULT_X, plan->from_tokens, err) &&
+           resolve_result(plan, RESULT_CONTEXT, plan->request->tensors[REQUEST_CONTEXT].kind != SOURCE_ABSENT, err);
 }
 
 bool plan_resolve(const struct request *request, struct plan *ret, struct error *err)

@@ -1,6 +1,7 @@
 #include "api/plan_shapes.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/size.h"
@@ -10,12 +11,26 @@ struct axes {
     size_t batch, heads, tokens, width; /* width: of one head */
 };
 
+static const char *name_of(const struct source *source)
+{
+    return source->name != NULL ? source->name : source->pointer + 1;
+}
+
 static bool refuse_pair(const struct source *a, const struct source *b, const char *what, struct error *err)
 {
     char a_shape[SHAPE_TEXT_BYTES_MAX], b_shape[SHAPE_TEXT_BYTES_MAX];
-    return error_set_at(err, ERROR_INVALID, b->pointer, "%s: %s has shape %s, %s has shape %s", what, a->pointer + 1,
-                        shape_text(a->rank, a->shape, a_shape, sizeof a_shape), b->pointer + 1,
+    return error_set_at(err, ERROR_INVALID, b->pointer, "%s: %s has shape %s, %s has shape %s", what, name_of(a),
+                        shape_text(a->rank, a->shape, a_shape, sizeof a_shape), name_of(b),
                         shape_text(b->rank, b->shape, b_shape, sizeof b_shape));
+}
+
+/* Of tensors whose heads are packed in the last axis the shapes alone do not tell the sizes. */
+static bool refuse_head_sizes(const struct source *a, const struct axes *a_axes, const struct source *b,
+                              const struct axes *b_axes, const char *where, struct error *err)
+{
+    char what[128];
+    (void)snprintf(what, sizeof what, "the head sizes differ%s, %zu and %zu", where, a_axes->width, b_axes->width);
+    return refuse_pair(a, b, what, err);
 }
 
 static bool refuse_shape(const struct source *a, const char *expected, struct error *err)
@@ -166,7 +181,7 @@ bool plan_shapes_of_tensors(struct plan *plan, struct error *err)
     if (k.batch != v.batch)
         return refuse_pair(key, value, "the batch sizes differ", err);
     if (q.width != k.width)
-        return refuse_pair(query, key, "the head sizes differ", err);
+        return refuse_head_sizes(query, &q, key, &k, "", err);
     if (k.heads != v.heads)
         return refuse_pair(key, value, "the numbers of heads differ", err);
     if (k.tokens != v.tokens)
@@ -265,7 +280,7 @@ static bool tokens_identity(struct plan *plan, const struct source *x, const str
             "num_kv_heads must equal num_heads",
             plan->H, q.width, plan->Hkv, k.width);
     if (q.width != k.width)
-        return refuse_pair(x, from, "with projection \"identity\" the head sizes differ", err);
+        return refuse_head_sizes(x, &q, from, &k, " with projection \"identity\"", err);
     plan->D = plan->Dv = q.width;
     const struct request *request = plan->request;
     if (request->has_head_size && (uint64_t)request->head_size != plan->D)
@@ -335,61 +350,4 @@ bool plan_shapes_of_tokens(struct plan *plan, struct error *err)
                                    shapes[i][1], SOURCE_AXIS_MAX);
     }
     return true;
-}
-
-static void result_set(struct plan *plan, enum request_result which, const size_t *shape, size_t rank)
-{
-    plan->result_rank[which] = rank;
-    memcpy(plan->result_shape[which], shape, rank * sizeof *shape);
-}
-
-/* [B?, H?, rest...]: the batch and head axes as far as the request has them. */
-static void result_per_head(struct plan *plan, enum request_result which, bool heads, const size_t *rest, size_t rest_rank)
-{
-    size_t shape[4], rank = 0;
-    if (plan->has_batch)
-        shape[rank++] = plan->B;
-    if (heads && plan->has_heads)
-        shape[rank++] = plan->H;
-    for (size_t i = 0; i < rest_rank; i++)
-        shape[rank++] = rest[i];
-    result_set(plan, which, shape, rank);
-}
-
-/* Tokens in the order that query, key and value have in the request. */
-static void result_tokens(struct plan *plan, enum request_result which, size_t heads, size_t tokens, size_t width)
-{
-    bool cache = which == RESULT_PRESENT_KEY || which == RESULT_PRESENT_VALUE;
-    if (plan->rank4 || (cache && plan->request->cache_heads_first)) {
-        bool heads_first = (cache ? plan->cache_memory : plan->memory) == PLAN_HEADS_FIRST;
-        const size_t shape[4] = {plan->B, heads_first ? heads : tokens, heads_first ? tokens : heads, width};
-        result_set(plan, which, shape, 4);
-        return;
-    }
-    const size_t shape[3] = {plan->B, tokens, size_multiply(heads, width)};
-    result_set(plan, which, plan->has_batch ? shape : shape + 1, plan->has_batch ? 3 : 2);
-}
-
-void plan_shapes_of_results(struct plan *plan)
-{
-    const struct source *tensors = plan->request->tensors;
-    const size_t rows_keys[2] = {plan->Tq, plan->Tk};
-    static const enum request_result stages[] = {RESULT_WEIGHTS, RESULT_SCORES, RESULT_CAPPED_SCORES, RESULT_MASKED_SCORES};
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
-        result_per_head(plan, stages[i], true, rows_keys, 2);
-    result_per_head(plan, RESULT_MEAN_WEIGHTS, false, rows_keys, 2);
-    result_per_head(plan, RESULT_LSE, true, rows_keys, 1);
-    result_tokens(plan, RESULT_QUERY, plan->H, plan->Tq, plan->D);
-    result_tokens(plan, RESULT_KEY, plan->Hkv, plan->Tnew, plan->D);
-    result_tokens(plan, RESULT_VALUE, plan->Hkv, plan->Tnew, plan->Dv);
-    result_tokens(plan, RESULT_PRESENT_KEY, plan->Hkv, plan->Tk, plan->D);
-    result_tokens(plan, RESULT_PRESENT_VALUE, plan->Hkv, plan->Tk, plan->Dv);
-    if (plan_projects(plan, PROJECTION_OUTPUT))
-        result_tokens(plan, RESULT_OUTPUT, 1, plan->Tq, plan->weight_shape[PROJECTION_OUTPUT][0]);
-    else
-        result_tokens(plan, RESULT_OUTPUT, plan->H, plan->Tq, plan->Dv);
-    if (plan->from_tokens)
-        result_set(plan, RESULT_X, tensors[REQUEST_X].shape, tensors[REQUEST_X].rank);
-    if (tensors[REQUEST_CONTEXT].kind != SOURCE_ABSENT)
-        result_set(plan, RESULT_CONTEXT, tensors[REQUEST_CONTEXT].shape, tensors[REQUEST_CONTEXT].rank);
 }

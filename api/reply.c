@@ -115,7 +115,7 @@ static void write_biases(struct text *text, const struct job *job)
         text_add(text, ",\"alibi\":[");
         for (size_t h = 0; h < plan->H; h++) {
             text_add(text, h > 0 ? "," : "");
-            text_number(text, job->alibi_slopes[h], DTYPE_F64, -1);
+            text_number(text, job->alibi_slopes[h], plan->dtype, -1);
         }
         text_add(text, "]");
     }
@@ -218,8 +218,8 @@ static bool json_decode(const struct api_request *sent, struct arena *arena, str
                         struct error *err)
 {
     json_t *envelope = NULL;
-    bool done = lift_scan(sent->body, sent->body_bytes, arena, lift, err) && envelope_parse(lift, arena, &envelope, err) &&
-                request_decode(lift, envelope, ret, err);
+    bool done = lift_scan(sent->body, sent->body_bytes, NULL, arena, lift, err) &&
+                envelope_parse(lift, arena, &envelope, err) && request_decode(lift, envelope, ret, err);
     envelope_done(envelope);
     return done;
 }
@@ -233,7 +233,8 @@ static bool attention_decode(const struct api_request *sent, struct arena *arena
     ret->reply_safetensors = media_accepts(sent->accept, SAFETENSORS_TYPE, "application/json");
     if (ret->reply_safetensors && (ret->flat || ret->decimals >= 0))
         return error_set_at(err, ERROR_INVALID, ret->flat ? "/format" : "/decimals",
-                            "speaks of JSON, and the reply is asked for as " SAFETENSORS_TYPE);
+                            "%s is for replies in JSON, and Accept asks for " SAFETENSORS_TYPE ": leave one of them out",
+                            ret->flat ? "format \"flat\"" : "decimals");
     return true;
 }
 

@@ -24,7 +24,8 @@ typedef bool decode_function(const struct decoder *d, const json_t *value);
 
 static bool decode_tensor(const struct decoder *d, const json_t *value, enum request_tensor which)
 {
-    return source_decode(d->lift, value, d->pointer, &d->request->tensors[which], d->err);
+    return source_decode(d->lift, value, d->pointer, which == REQUEST_MASK ? SOURCE_NUMBERS_OR_BOOLS : SOURCE_NUMBERS,
+                         &d->request->tensors[which], d->err);
 }
 
 #define DECODE_TENSOR(field, which)                                                                                            \
@@ -49,18 +50,18 @@ static bool decode_layer(const struct decoder *d, const json_t *value, const cha
     char pointer[SOURCE_POINTER_BYTES_MAX], member[SOURCE_POINTER_BYTES_MAX + 8];
     (void)snprintf(pointer, sizeof pointer, "/projection/%s", name);
     if (!json_is_object(value) || envelope_member(value, "shape") != NULL)
-        return source_decode(d->lift, value, pointer, &request->weights[which], d->err);
+        return source_decode(d->lift, value, pointer, SOURCE_NUMBERS, &request->weights[which], d->err);
     if (!envelope_known(value, pointer, names, d->err))
         return false;
     const json_t *weight = envelope_member(value, "weight");
     const json_t *bias = envelope_member(value, "bias");
     (void)snprintf(member, sizeof member, "%s/weight", pointer);
-    if (weight != NULL && !source_decode(d->lift, weight, member, &request->weights[which], d->err))
+    if (weight != NULL && !source_decode(d->lift, weight, member, SOURCE_NUMBERS, &request->weights[which], d->err))
         return false;
     (void)snprintf(member, sizeof member, "%s/bias", pointer);
     if (bias == NULL)
         return true;
-    if (!source_decode(d->lift, bias, member, &request->biases[which], d->err))
+    if (!source_decode(d->lift, bias, member, SOURCE_NUMBERS, &request->biases[which], d->err))
         return false;
     if (request->biases[which].kind == SOURCE_DRAWN)
         return error_set_at(d->err, ERROR_INVALID, member,
@@ -160,7 +161,10 @@ static bool decode_key_lengths(const struct decoder *d, const json_t *value)
     if (json_is_number(value))
         return envelope_integer(d->lift, value, d->pointer, 0, REQUEST_POSITION_MAX, &request->key_length, d->err);
     request->key_lengths_is_list = true;
-    if (!source_decode(d->lift, value, d->pointer, &request->key_lengths_list, d->err))
+    if (!json_is_object(value) && !json_is_array(value))
+        return envelope_refuse(d->lift, value, d->pointer, "one integer, or an array of one integer an item of the batch,",
+                               d->err);
+    if (!source_decode(d->lift, value, d->pointer, SOURCE_NUMBERS, &request->key_lengths_list, d->err))
         return false;
     if (request->key_lengths_list.kind == SOURCE_DRAWN || source_is_bool(&request->key_lengths_list))
         return envelope_refuse(d->lift, value, d->pointer, "one integer an item of the batch", d->err);
@@ -201,9 +205,9 @@ static bool decode_softcap(const struct decoder *d, const json_t *value)
 /* A number a query head. */
 static bool decode_per_head(const struct decoder *d, const json_t *value, const char *expected, struct source *ret)
 {
-    if (!json_is_object(value) && source_lifted(d->lift, value) == NULL)
+    if (!json_is_object(value) && !json_is_array(value))
         return envelope_refuse(d->lift, value, d->pointer, expected, d->err);
-    if (!source_decode(d->lift, value, d->pointer, ret, d->err))
+    if (!source_decode(d->lift, value, d->pointer, SOURCE_NUMBERS, ret, d->err))
         return false;
     if (ret->kind == SOURCE_DRAWN || source_is_bool(ret))
         return envelope_refuse(d->lift, value, d->pointer, expected, d->err);
@@ -290,6 +294,7 @@ static bool decode_return(const struct decoder *d, const json_t *value)
         if (!envelope_choice(d->lift, json_array_get(value, i), place, request_result_names, &choice, d->err))
             return false;
         d->request->results[choice] = true;
+        d->request->result_places[choice] = i;
     }
     return true;
 }

@@ -59,7 +59,8 @@ enum request_rope_style { ROPE_INTERLEAVED, ROPE_HALF };
 
 #define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of offsets and windows: exact in a double, and sums of them fit */
 #define REQUEST_HEADS_MAX INT32_MAX
-#define REQUEST_ROPE_BASE_MIN 1e-200 /* far below it, a position times a frequency may overflow: its sine would be NaN */
+#define REQUEST_ROPE_ANGLE_MAX 0x1p31 /* radians. So far doubles know an angle to 2.2e-7, at 2^40 to 9e-5, at 2^53 not at all */
+#define REQUEST_ROPE_BASE_MIN 1e-200  /* far below it, a position times a frequency may overflow: its sine would be NaN */
 
 struct infer;
 
@@ -101,6 +102,7 @@ struct request {
     enum dtype dtype; /* DTYPE_F32 or DTYPE_F64 */
 
     bool results[RESULTS];
+    size_t result_places[RESULTS]; /* of those that are named, in "return" */
     bool flat;
     int decimals;           /* -1: not rounded */
     bool reply_safetensors; /* asked for by the Accept header */

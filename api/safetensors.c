@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "api/arrays.h"
 #include "api/envelope.h"
 #include "core/size.h"
 
@@ -150,16 +152,27 @@ static bool decode_tensor(struct file *file, size_t name, const json_t *value, c
                          file->err))
         return false;
     size_t bytes = size_multiply(shape_count(rank, shape), wire_bytes((enum wire)dtype));
+    char needed[SIZE_TEXT_BYTES_MAX];
     if (pair != 2 || offsets[1] < offsets[0] || (uint64_t)offsets[1] > file->data_bytes ||
         (size_t)(offsets[1] - offsets[0]) != bytes)
         return error_set_at(file->err, ERROR_MALFORMED, place,
-                            "not [begin, end] of %zu bytes, which shape and dtype need, within the %zu bytes of data", bytes,
-                            file->data_bytes);
+                            "not [begin, end] of %s bytes, which shape and dtype need, within the %zu bytes of data",
+                            size_text(bytes, needed), file->data_bytes);
     struct source *source = source_of(file->request, name);
     if (source->kind != SOURCE_ABSENT)
         return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", tensor_names[name]);
     span_add(file, (size_t)offsets[0], (size_t)offsets[1]);
     return source_of_bytes(pointer, (enum wire)dtype, rank, shape, file->data + offsets[0], source, file->err);
+}
+
+/* A tensor without axes is one integer. */
+static void settle_key_lengths(struct request *request)
+{
+    const struct source *list = &request->key_lengths_list;
+    request->has_key_lengths = true;
+    request->key_lengths_is_list = list->rank > 0;
+    if (!request->key_lengths_is_list)
+        memcpy(&request->key_length, list->bytes, sizeof request->key_length);
 }
 
 /* What giving a tensor implies for the fields beside it. */
@@ -176,7 +189,7 @@ static bool settle(struct file *file)
     if (request->key_lengths_list.kind == SOURCE_BYTES) {
         if (request->has_key_lengths && !request->key_lengths_is_list)
             return error_set_at(file->err, ERROR_INVALID, "/key_lengths", "key_lengths is given twice");
-        request->has_key_lengths = request->key_lengths_is_list = true;
+        settle_key_lengths(request);
     }
     request->alibi |= request->alibi_slopes.kind == SOURCE_BYTES;
     return true;
@@ -203,6 +216,21 @@ static bool decode_tensors(struct file *file, const json_t *header)
     return spans_check(file) && settle(file);
 }
 
+/* Other names are other programs'; but one that only looks like ours would take all its fields with it. */
+static bool metadata_known(const json_t *metadata, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)metadata, name, value)
+    {
+        char place[ERROR_POINTER_BYTES_MAX];
+        pointer_append("/__metadata__", name, place, sizeof place);
+        if (strcasecmp(name, "request") == 0 && strcmp(name, "request") != 0)
+            return error_set_at(err, ERROR_INVALID, place, "%s: not read; did you mean request?", name);
+    }
+    return true;
+}
+
 /* __metadata__.request, copied: its text outlives the header. "" where there is none. */
 static bool request_text(const struct lift *lift, const json_t *header, struct arena *arena, const char **ret,
                          size_t *ret_bytes, struct error *err)
@@ -213,6 +241,8 @@ static bool request_text(const struct lift *lift, const json_t *header, struct a
     *ret_bytes = 2;
     if (metadata != NULL && !json_is_object(metadata))
         return envelope_refuse(lift, metadata, "/__metadata__", "an object of strings", err);
+    if (!metadata_known(metadata, err))
+        return false;
     if (text == NULL)
         return true;
     if (!json_is_string(text))
@@ -235,10 +265,17 @@ static bool decode_header(struct file *file, const json_t *header, struct arena 
     if (!json_is_object(header))
         return error_set(file->err, ERROR_MALFORMED, "the header is no JSON object");
     bool done = request_text(file->lift, header, arena, &text, &text_bytes, file->err) &&
-                lift_scan(text, text_bytes, arena, lift, file->err) && envelope_parse(lift, arena, &fields, file->err) &&
-                request_decode(lift, fields, file->request, file->err) && decode_tensors(file, header);
+                lift_scan(text, text_bytes, "__metadata__.request", arena, lift, file->err) &&
+                envelope_parse(lift, arena, &fields, file->err) && request_decode(lift, fields, file->request, file->err) &&
+                decode_tensors(file, header);
     envelope_done(fields);
     return done;
+}
+
+/* The upper half of the header's length is 0 below 4 GiB, and JSON has no such bytes. */
+bool safetensors_resembles(const char *body, size_t body_bytes)
+{
+    return body_bytes > PREFIX_BYTES && memcmp(body + 4, "\0\0\0", 4) == 0 && body[PREFIX_BYTES] == '{';
 }
 
 bool safetensors_decode(const struct api_request *sent, struct arena *arena, struct lift *lift, struct request *ret,
@@ -263,8 +300,10 @@ bool safetensors_decode(const struct api_request *sent, struct arena *arena, str
         .request = ret,
         .err = err,
     };
-    bool done = lift_scan(sent->body + PREFIX_BYTES, (size_t)header_bytes, arena, &header_lift, err) &&
+    bool done = lift_scan(sent->body + PREFIX_BYTES, (size_t)header_bytes, "the header", arena, &header_lift, err) &&
                 envelope_parse(&header_lift, arena, &header, err) && decode_header(&file, header, arena, lift);
+    if (header != NULL && !done)
+        arrays_explain(&header_lift, header, NULL, err);
     envelope_done(header);
     return done;
 }

@@ -23,6 +23,9 @@
 bool safetensors_decode(const struct api_request *sent, struct arena *arena, struct lift *lift, struct request *ret,
                         struct error *err) __attribute__((warn_unused_result));
 
+/* Whether a body that is to be read as JSON is likely a safetensors file. */
+bool safetensors_resembles(const char *body, size_t body_bytes);
+
 /* What face.h's reply_bytes_max and write_reply do, for a request that wants its reply so. */
 size_t safetensors_reply_bytes_max(const struct plan *plan);
 void safetensors_write_reply(struct job *job, struct api_reply *ret);

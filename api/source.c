@@ -25,6 +25,11 @@ bool source_is_bool(const struct source *source)
     return source->kind == SOURCE_ARRAY && source->array->kind == LIFT_BOOLS;
 }
 
+bool source_is_empty(const struct source *source)
+{
+    return shape_count(source->rank, source->shape) == 0;
+}
+
 bool source_integers(const struct lift *lift, const json_t *value, const char *pointer, size_t count_max, int64_t min,
                      int64_t max, int64_t *ret, size_t *ret_count, struct error *err)
 {
@@ -75,11 +80,18 @@ static bool check_data(const struct source *source, struct error *err)
         return true;
     if (array->rank == source->rank && memcmp(array->shape, source->shape, array->rank * sizeof array->shape[0]) == 0)
         return true;
-    char given[SHAPE_TEXT_BYTES_MAX], held[SHAPE_TEXT_BYTES_MAX];
+    char given[SHAPE_TEXT_BYTES_MAX], held[SHAPE_TEXT_BYTES_MAX], needed[SIZE_TEXT_BYTES_MAX];
     return error_set_at(err, ERROR_INVALID, source->array_pointer,
-                        "data of shape %s, where shape %s needs %zu numbers, flat or nested as the shape says",
+                        "data of shape %s, where shape %s needs %s numbers, flat or nested as the shape says",
                         shape_text(array->rank, array->shape, held, sizeof held),
-                        shape_text(source->rank, source->shape, given, sizeof given), count);
+                        shape_text(source->rank, source->shape, given, sizeof given), size_text(count, needed));
+}
+
+static bool check_depth(const struct source *source, struct error *err)
+{
+    return source->array->rank <= TENSOR_RANK_MAX ||
+           error_set_at(err, ERROR_INVALID, source->array_pointer, "an array of %zu dimensions, the most are %d",
+                        source->array->rank, TENSOR_RANK_MAX);
 }
 
 static bool decode_shape(const struct lift *lift, const json_t *value, struct source *ret, struct error *err)
@@ -98,26 +110,44 @@ static bool decode_shape(const struct lift *lift, const json_t *value, struct so
     return check_axes(ret, err);
 }
 
+/* What is no array to be read. Of nested arrays it is the first element that makes them none. */
+static bool refuse_value(const struct lift *lift, const json_t *value, const char *pointer, enum source_content content,
+                         const char *expected, struct error *err)
+{
+    if (!json_is_array(value))
+        return envelope_refuse(lift, value, pointer, expected, err);
+    char place[ERROR_POINTER_BYTES_MAX];
+    size_t used = (size_t)snprintf(place, sizeof place, "%s", pointer);
+    for (; json_is_array(value) && used < sizeof place; value = json_array_get(value, 0))
+        used += (size_t)snprintf(place + used, sizeof place - used, "/0");
+    const char *element = content == SOURCE_NUMBERS ? "a number" : "a number or a boolean";
+    if (json_is_string(value))
+        element = content == SOURCE_NUMBERS ? "a number or \"NaN\", \"Infinity\" or \"-Infinity\""
+                                            : "a number, a boolean or \"NaN\", \"Infinity\" or \"-Infinity\"";
+    return envelope_refuse(lift, value, place, element, err);
+}
+
 bool source_decode_parts(const struct lift *lift, const json_t *shape, const json_t *data, const char *pointer,
-                         struct source *ret, struct error *err)
+                         enum source_content content, struct source *ret, struct error *err)
 {
     *ret = (struct source){0};
     (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
     if (!decode_shape(lift, shape, ret, err))
         return false;
+    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%.*s/data", SOURCE_POINTER_BYTES_MAX - 6, pointer);
     if (data == NULL) {
         ret->kind = SOURCE_DRAWN;
         return true;
     }
-    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%.*s/data", SOURCE_POINTER_BYTES_MAX - 6, pointer);
     ret->kind = SOURCE_ARRAY;
     ret->array = source_lifted(lift, data);
     if (ret->array == NULL)
-        return envelope_refuse(lift, data, ret->array_pointer, "an array of numbers", err);
-    return check_data(ret, err);
+        return refuse_value(lift, data, ret->array_pointer, content,
+                            content == SOURCE_NUMBERS ? "an array of numbers" : "an array of numbers or booleans", err);
+    return check_depth(ret, err) && check_data(ret, err);
 }
 
-/* A dtype, which replies in the flat format have, decides nothing; but it may not be wrong. */
+/* A dtype, which replies in the flat format have, decides nothing; but it may not be wrong. Of no data any is right. */
 static bool check_dtype(const struct lift *lift, const json_t *dtype, const struct source *source, struct error *err)
 {
     static const char *const names[] = {"float32", "float64", "bool", NULL};
@@ -129,29 +159,38 @@ static bool check_dtype(const struct lift *lift, const json_t *dtype, const stru
     if (!envelope_choice(lift, dtype, pointer, names, &choice, err))
         return false;
     bool is_bool = strcmp(names[choice], "bool") == 0;
-    return is_bool == source_is_bool(source) || error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s",
-                                                             names[choice], is_bool ? "numbers" : "booleans");
+    return source_is_empty(source) || is_bool == source_is_bool(source) ||
+           error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s", names[choice],
+                        is_bool ? "numbers" : "booleans");
 }
 
-static bool decode_object(const struct lift *lift, const json_t *object, const char *pointer, struct source *ret,
-                          struct error *err)
+static bool decode_object(const struct lift *lift, const json_t *object, const char *pointer, enum source_content content,
+                          struct source *ret, struct error *err)
 {
     static const char *const names[] = {"shape", "data", "dtype", NULL};
     return envelope_known(object, pointer, names, err) &&
-           source_decode_parts(lift, envelope_member(object, "shape"), envelope_member(object, "data"), pointer, ret, err) &&
+           source_decode_parts(lift, envelope_member(object, "shape"), envelope_member(object, "data"), pointer, content, ret,
+                               err) &&
            check_dtype(lift, envelope_member(object, "dtype"), ret, err);
 }
 
-bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, struct source *ret, struct error *err)
+bool source_decode(const struct lift *lift, const json_t *value, const char *pointer, enum source_content content,
+                   struct source *ret, struct error *err)
 {
     if (json_is_object(value))
-        return decode_object(lift, value, pointer, ret, err);
+        return decode_object(lift, value, pointer, content, ret, err);
     *ret = (struct source){.kind = SOURCE_ARRAY};
     (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
     (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
     ret->array = source_lifted(lift, value);
     if (ret->array == NULL)
-        return envelope_refuse(lift, value, pointer, "nested arrays of numbers or {\"shape\": [..], \"data\": [..]}", err);
+        return refuse_value(lift, value, pointer, content,
+                            content == SOURCE_NUMBERS
+                                ? "nested arrays of numbers or {\"shape\": [..], \"data\": [..]}"
+                                : "nested arrays of numbers or booleans, or {\"shape\": [..], \"data\": [..]},",
+                            err);
+    if (!check_depth(ret, err))
+        return false;
     ret->rank = ret->array->rank;
     memcpy(ret->shape, ret->array->shape, sizeof ret->shape);
     return check_axes(ret, err);
@@ -174,17 +213,60 @@ const void *source_in_place(const struct source *source, enum dtype dtype)
     return source->kind == SOURCE_BYTES && same && aligned ? source->bytes : NULL;
 }
 
+const char *source_place(const struct source *source, size_t index, char ret[ERROR_POINTER_BYTES_MAX])
+{
+    const bool in_text = source->kind == SOURCE_ARRAY; /* whose array may be flat, whatever the shape beside it */
+    const size_t rank = in_text ? source->array->rank : source->rank;
+    const size_t *shape = in_text ? source->array->shape : source->shape;
+    size_t below = shape_count(rank, shape);
+    int written = snprintf(ret, ERROR_POINTER_BYTES_MAX, "%s", source->array_pointer);
+    for (size_t axis = 0; axis < rank && written >= 0 && written < ERROR_POINTER_BYTES_MAX; axis++) {
+        below /= shape[axis];
+        written += snprintf(ret + written, (size_t)(ERROR_POINTER_BYTES_MAX - written), "/%zu", index / below);
+        index %= below;
+    }
+    return ret;
+}
+
+/* A finite number is never made an infinity: that would ban a key, or make NaN of a row, without a word. */
+static bool read_bytes(const struct source *source, const struct tensor *ret, struct error *err)
+{
+    if (ret->data == source->bytes)
+        return true;
+    char place[ERROR_POINTER_BYTES_MAX];
+    size_t overflowed = wire_read(source->wire, source->bytes, ret);
+    if (overflowed == tensor_count(ret))
+        return true;
+    return error_set_at(err, ERROR_INVALID, source_place(source, overflowed, place),
+                        "%.9g overflows %s: send -Infinity or Infinity itself where that is meant, or compute in float64 "
+                        "(\"precision\": \"float64\"; under /v2 \"softmax_precision\": 11)",
+                        wire_number(source->wire, source->bytes, overflowed), dtype_name(ret->dtype));
+}
+
+/* Rounds what was read from a text to the format that the request announced. */
+static bool round_read(const struct source *source, const struct tensor *ret, struct error *err)
+{
+    char place[ERROR_POINTER_BYTES_MAX];
+    if (ret->dtype == DTYPE_BOOL)
+        return true;
+    size_t overflowed = wire_overflow(source->wire, ret);
+    if (overflowed == tensor_count(ret)) {
+        wire_round(source->wire, ret);
+        return true;
+    }
+    double number =
+        ret->dtype == DTYPE_F32 ? (double)((const float *)ret->data)[overflowed] : ((const double *)ret->data)[overflowed];
+    return error_set_at(err, ERROR_INVALID, source_place(source, overflowed, place),
+                        "%.9g overflows %s, the datatype: send \"-Infinity\" or \"Infinity\" where that is meant, or a wider "
+                        "datatype",
+                        number, wire_name(source->wire));
+}
+
 bool source_read(const struct lift *lift, const struct source *source, const struct executor *executor,
                  const struct tensor *ret, struct error *err)
 {
-    if (source->kind == SOURCE_BYTES) {
-        if (ret->data != source->bytes)
-            wire_read(source->wire, source->bytes, ret);
-        return true;
-    }
-    if (!lift_read_spread(lift, source->array, ret->dtype, source->array_pointer, executor, ret->data, err))
-        return false;
-    if (ret->dtype != DTYPE_BOOL)
-        wire_round(source->wire, ret);
-    return true;
+    if (source->kind == SOURCE_BYTES)
+        return read_bytes(source, ret, err);
+    return lift_read_spread(lift, source->array, ret->dtype, source->array_pointer, executor, ret->data, err) &&
+           round_read(source, ret, err);
 }

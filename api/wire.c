@@ -1,6 +1,12 @@
 #include "api/wire.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
+
+#include "core/size.h"
+
+#define BLOCK_NUMBERS ((size_t)4096) /* converted before it is asked whether one of them overflowed */
 
 size_t wire_bytes(enum wire wire)
 {
@@ -8,6 +14,15 @@ size_t wire_bytes(enum wire wire)
         [WIRE_F32] = 4, [WIRE_F64] = 8, [WIRE_F16] = 2, [WIRE_BF16] = 2, [WIRE_BOOL] = 1, [WIRE_I64] = 8,
     };
     return bytes[wire];
+}
+
+const char *wire_name(enum wire wire)
+{
+    static const char *const names[WIRES] = {
+        [WIRE_F64] = "float64",   [WIRE_F32] = "float32", [WIRE_F16] = "float16",
+        [WIRE_BF16] = "bfloat16", [WIRE_BOOL] = "bool",   [WIRE_I64] = "int64",
+    };
+    return names[wire];
 }
 
 static uint32_t bits_of(float x)
@@ -112,6 +127,36 @@ void wire_round(enum wire wire, const struct tensor *t)
     }
 }
 
+/* From this magnitude on a number rounds to infinity: half a step past the largest, which ties to even. */
+static double overflow_from(enum wire wire)
+{
+    switch (wire) {
+    case WIRE_F32:
+        return 0x1.ffffffp127;
+    case WIRE_F16:
+        return 65520;
+    case WIRE_BF16:
+        return 0x1.ffp127;
+    default:
+        return INFINITY;
+    }
+}
+
+static bool overflows(double x, double from)
+{
+    return fabs(x) >= from && fabs(x) <= DBL_MAX;
+}
+
+size_t wire_overflow(enum wire wire, const struct tensor *t)
+{
+    const double from = overflow_from(wire);
+    size_t count = tensor_count(t), i = from > DBL_MAX ? count : 0;
+    while (i < count &&
+           !overflows(t->dtype == DTYPE_F32 ? (double)((const float *)t->data)[i] : ((const double *)t->data)[i], from))
+        i++;
+    return i;
+}
+
 static double read_one(enum wire wire, const char *from)
 {
     uint16_t half;
@@ -137,15 +182,48 @@ static double read_one(enum wire wire, const char *from)
     }
 }
 
-void wire_read(enum wire wire, const void *bytes, const struct tensor *ret)
+double wire_number(enum wire wire, const void *bytes, size_t index)
+{
+    return read_one(wire, (const char *)bytes + index * wire_bytes(wire));
+}
+
+/* float64 to float32: the one way in which numbers from bytes can overflow. Nothing jumps on what they are. */
+static bool narrow(const char *from, size_t count, float *ret)
+{
+    const double overflow = overflow_from(WIRE_F32);
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        double x;
+        memcpy(&x, from + i * sizeof x, sizeof x);
+        any |= (fabs(x) >= overflow) & (fabs(x) <= DBL_MAX);
+        ret[i] = (float)x;
+    }
+    return !any;
+}
+
+static size_t narrow_all(const char *from, size_t count, float *ret)
+{
+    for (size_t i = 0; i < count; i += BLOCK_NUMBERS) {
+        if (narrow(from + i * sizeof(double), size_min(BLOCK_NUMBERS, count - i), ret + i))
+            continue;
+        while (!overflows(read_one(WIRE_F64, from + i * sizeof(double)), overflow_from(WIRE_F32)))
+            i++;
+        return i;
+    }
+    return count;
+}
+
+size_t wire_read(enum wire wire, const void *bytes, const struct tensor *ret)
 {
     const char *from = bytes;
     size_t count = tensor_count(ret), step = wire_bytes(wire);
     bool same = (wire == WIRE_F32 && ret->dtype == DTYPE_F32) || (wire == WIRE_F64 && ret->dtype == DTYPE_F64);
     if (same && count > 0) {
         memcpy(ret->data, from, count * step);
-        return;
+        return count;
     }
+    if (wire == WIRE_F64 && ret->dtype == DTYPE_F32)
+        return narrow_all(from, count, ret->data);
     for (size_t i = 0; i < count; i++) {
         double x = read_one(wire, from + i * step);
         if (ret->dtype == DTYPE_BOOL)
@@ -155,6 +233,7 @@ void wire_read(enum wire wire, const void *bytes, const struct tensor *ret)
         else
             ((double *)ret->data)[i] = x;
     }
+    return count;
 }
 
 /* Numbers only shrink, so each is written at or before where it was read. */

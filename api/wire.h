@@ -23,20 +23,31 @@ enum wire {
 /* Bytes an element. */
 size_t wire_bytes(enum wire wire);
 
+/* "float16" and so on. Static. */
+const char *wire_name(enum wire wire);
+
 uint16_t wire_f16_from(double x);
 double wire_f16_to(uint16_t bits);
 uint16_t wire_bf16_from(double x);
 double wire_bf16_to(uint16_t bits);
 
 /* Reads a contiguous tensor's numbers from bytes, little endian, at any alignment. A bool is 1 where its byte is not 0. `ret` is
- * bool where `wire` is, else float32 or float64; integers are exact up to 2^53 in float64. */
-void wire_read(enum wire wire, const void *bytes, const struct tensor *ret);
+ * bool where `wire` is, else float32 or float64; integers are exact up to 2^53 in float64.
+ * Returns the index of the first finite number that overflows the tensor's dtype, the tensor's count where none does. */
+size_t wire_read(enum wire wire, const void *bytes, const struct tensor *ret) __attribute__((warn_unused_result));
+
+/* The number at `index` of such bytes. */
+double wire_number(enum wire wire, const void *bytes, size_t index);
+
+/* The index of the first finite number of a contiguous float32 or float64 tensor that overflows `wire`; the tensor's count where none
+ * does. */
+size_t wire_overflow(enum wire wire, const struct tensor *t);
 
 /* Turns a contiguous float32 or float64 tensor's numbers to `wire` (no wider than they are), packed from the tensor's start on;
  * returns the number of bytes. */
 size_t wire_pack(enum wire wire, const struct tensor *t);
 
-/* Rounds every number of a contiguous float32 or float64 tensor to what `wire` can hold; no-op for WIRE_F64. */
+/* Rounds every number of a contiguous float32 or float64 tensor to what `wire` can hold, past its range to infinity; no-op for WIRE_F64. */
 void wire_round(enum wire wire, const struct tensor *t);
 
 #endif

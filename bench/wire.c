@@ -59,7 +59,7 @@ static void read_attnd(struct bench *b)
     struct error err;
     arena_init(&arena, lift_scan_cost());
     error_init(&err);
-    must(lift_scan(b->text, b->text_bytes, &arena, &lift, &err));
+    must(lift_scan(b->text, b->text_bytes, NULL, &arena, &lift, &err));
     must(lift.array_count == 1 && lift.arrays[0].shape[0] == b->count);
     must(lift_read(&lift, &lift.arrays[0], DTYPE_F32, "", b->numbers, &err));
     arena_done(&arena);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 static inline size_t size_add(size_t a, size_t b)
 {
@@ -32,6 +33,14 @@ static inline size_t size_min(size_t a, size_t b)
 static inline size_t size_max(size_t a, size_t b)
 {
     return a > b ? a : b;
+}
+
+/* Writes a size for an error's text, where an overflow is no number but "2^64 or more". Returns text. */
+#define SIZE_TEXT_BYTES_MAX 24
+static inline char *size_text(size_t size, char text[SIZE_TEXT_BYTES_MAX])
+{
+    (void)snprintf(text, SIZE_TEXT_BYTES_MAX, size == SIZE_MAX ? "2^64 or more" : "%zu", size);
+    return text;
 }
 
 #endif

@@ -13,7 +13,7 @@ bool lifted_init(struct lifted *lifted, const char *text, size_t text_bytes)
     memcpy(lifted->text, text, text_bytes);
     arena_init(&lifted->arena, lift_scan_cost());
     error_init(&lifted->err);
-    return lift_scan(lifted->text, text_bytes, &lifted->arena, &lifted->lift, &lifted->err);
+    return lift_scan(lifted->text, text_bytes, NULL, &lifted->arena, &lifted->lift, &lifted->err);
 }
 
 void lifted_done(struct lifted *lifted)

@@ -103,6 +103,19 @@ static void check_results(const struct checking *c)
 
 /* ---- applied ---- */
 
+/* A number as the precision holds it stands there with the fewest digits that read back as such: 0.1, not 0.10000000149. */
+static void check_digits(const struct checking *c, const char *name, const json_t *json)
+{
+    double got = json_number_value(json), fewest = NAN;
+    char text[40];
+    for (int digits = 1; digits <= 17 && !(c->answer->narrow ? (float)fewest == (float)got : fewest == got); digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, c->answer->narrow ? (double)(float)got : got);
+        fewest = strtod(text, NULL);
+    }
+    if (json_is_real(json) && fewest != got)
+        fail_msg("%s: applied.%s is %.17g, where %.17g has fewer digits", c->name, name, got, fewest);
+}
+
 static void check_number(const struct checking *c, const char *name, double want)
 {
     json_t *json = json_object_get(c->applied, name);
@@ -111,6 +124,7 @@ static void check_number(const struct checking *c, const char *name, double want
     double got = json_number_value(json);
     if (c->answer->narrow ? (float)got != (float)want : fabs(got - want) > 1e-15 * fabs(want))
         fail_msg("%s: applied.%s is %.17g, should be %.17g", c->name, name, got, want);
+    check_digits(c, name, json);
 }
 
 /* A member that is `want`, or where that is NULL is not there. */
@@ -157,6 +171,7 @@ static void check_slopes(const struct checking *c)
         double given = json_number_value(json_array_get(alibi, h));
         if (json_is_array(alibi) && (float)slope != (float)given)
             fail_msg("%s: applied.alibi[%zu] is %.9g, should be %.9g", c->name, h, slope, given);
+        check_digits(c, "alibi", json_array_get(slopes, h));
     }
 }
 

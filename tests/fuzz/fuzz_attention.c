@@ -79,7 +79,8 @@ static void check_reply(const struct exchange *e)
 {
     const struct api_call *call = &e->call;
     const struct api_reply *reply = &call->reply;
-    CHECK(reply->status == 200 || reply->status == 400 || reply->status == 413 || reply->status == 422 || reply->status == 503);
+    CHECK(reply->status == 200 || reply->status == 400 || reply->status == 413 || reply->status == 415 ||
+          reply->status == 422 || reply->status == 503);
     CHECK((reply->status == 200) == (reply->error == ERROR_NONE));
     CHECK(reply->status != 503 || reply->error == ERROR_DEADLINE);
     CHECK(call->arena.used_bytes <= call->arena.cap_bytes && call->reserved_bytes <= MEMORY_BYTES_MAX);

@@ -22,12 +22,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void *read_array(const struct lift *lift, const struct lift_array *array, enum dtype dtype, struct error *err)
 {
     error_init(err);
+    if (array->rank > TENSOR_RANK_MAX) {
+        CHECK(lift_check(lift, array, "/x", err));
+        return NULL;
+    }
     size_t count = shape_count(array->rank, array->shape);
     if (count > ELEMENTS_MAX)
         return NULL;
     void *data = malloc(size_max(count * dtype_bytes(dtype), 1));
     CHECK(data != NULL);
-    if (lift_read(lift, array, dtype, "/x", data, err)) {
+    bool is_read = lift_read(lift, array, dtype, "/x", data, err);
+    if (dtype == (array->kind == LIFT_BOOLS ? DTYPE_BOOL : DTYPE_F64)) {
+        struct error checked;
+        error_init(&checked);
+        CHECK(lift_check(lift, array, "/x", &checked) == is_read);
+        CHECK(strcmp(checked.text, err->text) == 0 && strcmp(checked.pointer, err->pointer) == 0);
+    }
+    if (is_read) {
         CHECK(err->code == ERROR_NONE);
         return data;
     }
@@ -108,7 +119,7 @@ static bool tree_fits(const json_t *json, size_t rank, const size_t *shape, enum
 static void check_array(const struct lift *lift, const struct lift_array *array, const json_t *tree)
 {
     CHECK(json_is_array(tree));
-    if (shape_count(array->rank, array->shape) > ELEMENTS_MAX)
+    if (array->rank > TENSOR_RANK_MAX || shape_count(array->rank, array->shape) > ELEMENTS_MAX)
         return;
     static const enum dtype dtypes[] = {DTYPE_F64, DTYPE_BOOL};
     for (size_t k = 0; k < 2; k++) {
@@ -184,7 +195,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct lift lift;
     arena_init(&arena, lift_scan_cost());
     error_init(&err);
-    bool scanned = lift_scan((const char *)data, size, &arena, &lift, &err);
+    bool scanned = lift_scan((const char *)data, size, NULL, &arena, &lift, &err);
     CHECK(scanned == (err.code == ERROR_NONE));
 
     json_error_t fault = {0};

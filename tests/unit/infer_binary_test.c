@@ -193,11 +193,30 @@ static void every_float_datatype(void **state)
         binary_check_ok(&binary);
         double number;
         struct tensor read = tensor_contiguous(&number, DTYPE_F64, 1, &one);
-        wire_read(all[i].wire, output(&binary, 0, "Y", all[i].name, "[1,1,1,1]"), &read);
+        assert_int_equal(wire_read(all[i].wire, output(&binary, 0, "Y", all[i].name, "[1,1,1,1]"), &read), 1);
         assert_true(number == 15);
         assert_int_equal(binary.body_bytes - binary.data_offset_bytes, step);
         binary_done(&binary);
     }
+}
+
+/* As JSON's numbers, bytes that float32 cannot hold are refused, at the place that nested data would have. */
+static void finite_numbers_are_not_made_infinite(void **state)
+{
+    (void)state;
+    static const char json[] = INPUTS(QKV "," BYTES("attn_mask", "FP64", "[1,2]", "16"));
+    unsigned char data[36];
+    double mask[2] = {0, -1.797e308};
+    memcpy(data, zero_and_values, 20);
+    memcpy(data + 20, mask, 16);
+    refused(json, data, sizeof data, 422, "/inputs/3/data/0/1", "overflows float32");
+    mask[1] = -INFINITY;
+    memcpy(data + 20, mask, 16);
+    struct binary binary;
+    ask(&binary, json, data, sizeof data);
+    binary_check_ok(&binary);
+    assert_true(output_number(&binary, 0) == 10);
+    binary_done(&binary);
 }
 
 /* Caches of a narrow datatype come back as they were, whatever was computed with. */
@@ -268,7 +287,7 @@ static void sizes_must_fit(void **state)
     refused(INPUTS(QKV), "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 21, 400, "", "1 bytes behind the JSON");
     refused(INPUTS(BYTES("Q", "FP32", "[9007199254740992,2048,1,1]", "0")), NULL, 0, 413, "/inputs/0", "axis");
     refused(INPUTS(BYTES("Q", "FP32", "[2147483647,2147483647,4,1]", "4")), NULL, 0, 422,
-            "/inputs/0/parameters/binary_data_size", "");
+            "/inputs/0/parameters/binary_data_size", "need 2^64 or more");
 }
 
 static void inputs_have_one_kind_of_data(void **state)
@@ -365,6 +384,7 @@ int main(void)
         cmocka_unit_test(outputs_as_asked),
         cmocka_unit_test(ids_come_back),
         cmocka_unit_test(every_float_datatype),
+        cmocka_unit_test(finite_numbers_are_not_made_infinite),
         cmocka_unit_test(narrow_caches_come_back_bit_by_bit),
         cmocka_unit_test(masks_and_lengths),
         cmocka_unit_test(sizes_must_fit),

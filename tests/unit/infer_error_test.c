@@ -45,6 +45,8 @@ static void bodies(void **state)
         {.body = "1", .error = "1, where an object with inputs is expected"},
         {.body = "{\"inputs\":[],\"inputs\":[]}",
          .error = "line 1, column 21: duplicate object key near '\"inputs\"': each name may stand once"},
+        {.body = "{\"id\":\"a\\u0000\",\"inputs\":[]}",
+         .error = "line 1, column 15: the string holds \\u0000, which no name and no value here does"},
         {.body = "{\"input\":[]}", .error = "/input: input: no such field; did you mean inputs?"},
         {.body = "{\"id\":42,\"inputs\":[]}", .error = "/id: 42, where a string is expected"},
     };
@@ -90,8 +92,21 @@ static void inputs(void **state)
         {.inputs = Q "," V, .error = "/inputs: input K is missing"},
         {.inputs = Q "," K, .error = "/inputs: input V is missing"},
         {.inputs = FP32("Q", "[1,1,1,1]", "[\"x\"]"),
-         .error = "/inputs/0/data: an array that does not begin with a number, where an array of numbers is expected"},
+         .error = "/inputs/0/data/0: \"x\", where a number or \"NaN\", \"Infinity\" or \"-Infinity\" is expected"},
+        {.inputs = ALL "," BOOL("attn_mask", "[1,2]", "[null,true]"),
+         .error = "/inputs/3/data/0: null, where a number or a boolean is expected"},
         {.inputs = FP32("Q", "[1,1,1,1]", "[1e39]") "," K "," V, .error = "/inputs/0/data/0: 1e39 overflows float32"},
+        {.inputs = FP16("Q", "[1,1,1,1]", "[70000]") "," K "," V,
+         .error = "/inputs/0/data/0: 70000 overflows float16, the datatype: send \"-Infinity\" or \"Infinity\" where that is "
+                  "meant, or a wider datatype"},
+        {.inputs = Q "," BF16("K", "[1,1,2,1]", "[[[[1],[-3.4e38]]]]") "," V,
+         .error =
+             "/inputs/1/data/0/0/1/0: -3.39999995e+38 overflows bfloat16, the datatype: send \"-Infinity\" or \"Infinity\" "
+             "where that is meant, or a wider datatype"},
+        {.parameters = "\"softmax_precision\":11",
+         .inputs = Q "," K "," FP32("V", "[1,1,2,1]", "[1,1e39]"),
+         .error = "/inputs/2/data/1: 1e+39 overflows float32, the datatype: send \"-Infinity\" or \"Infinity\" where that is "
+                  "meant, or a wider datatype"},
         {.inputs = INT64("Q", "[1,1,1,1]", "[1]"),
          .error = "/inputs/0/datatype: Q of datatype INT64, where FP32, FP64, FP16 or BF16 is expected"},
         {.inputs = BOOL("K", "[1,1,1,1]", "[true]"),
@@ -194,16 +209,16 @@ static void together(void **state)
          .error =
              "/parameters/kv_num_heads: 3 query heads cannot share 2 key and value heads: the second must divide the first"},
         {.inputs = FP32("Q", "[1,1,1,2]", "[1,2]") "," K "," V,
-         .error = "/inputs/1: the head sizes differ: inputs/0 has shape [1, 1, 1, 2], inputs/1 has shape [1, 1, 2, 1]"},
+         .error = "/inputs/1: the head sizes differ, 2 and 1: Q has shape [1, 1, 1, 2], K has shape [1, 1, 2, 1]"},
         {.inputs = Q "," K "," FP32("V", "[1,1,1,1]", "[1]"),
-         .error = "/inputs/2: the numbers of tokens differ: inputs/1 has shape [1, 1, 2, 1], inputs/2 has shape [1, 1, 1, 1]"},
+         .error = "/inputs/2: the numbers of tokens differ: K has shape [1, 1, 2, 1], V has shape [1, 1, 1, 1]"},
         {.inputs = FP32("Q", "[1,1,1,0]", "[]") "," FP32("K", "[1,1,1,0]", "[]") "," FP32("V", "[1,1,1,1]", "[1]"),
          .error = "/parameters/scale: the head size is 0, so the default scale 1/sqrt(0) is none: give scale"},
         {.inputs = ALL "," FP32("past_key", "[1,1,1,1]", "[1]"), .error = "/inputs/3: past_key and past_value go together"},
         {.inputs = ALL "," FP32("past_value", "[1,1,1,1]", "[1]"), .error = "/inputs/3: past_key and past_value go together"},
         {.inputs = ALL "," FP32("past_key", "[1,1,1,1]", "[1]") "," FP32("past_value", "[1,1,2,1]", "[1,2]"),
-         .error =
-             "/inputs/4: the numbers of past tokens differ: inputs/3 has shape [1, 1, 1, 1], inputs/4 has shape [1, 1, 2, 1]"},
+         .error = "/inputs/4: the numbers of past tokens differ: past_key has shape [1, 1, 1, 1], past_value has shape [1, 1, "
+                  "2, 1]"},
         {.parameters = "\"q_num_heads\":1,\"kv_num_heads\":1",
          .inputs = FP32("Q", "[1,1,1]", "[1]") "," FP32("K", "[1,1,1]", "[1]") "," FP32("V", "[1,1,1]", "[1]") "," FP32(
              "past_key", "[1,1,1]", "[1]") "," FP32("past_value", "[1,1,1]", "[1]"),
@@ -212,11 +227,11 @@ static void together(void **state)
                                                                          "[1]") "," INT64("nonpad_kv_seqlen", "[1]", "[1]"),
          .error = "/inputs/5: nonpad_kv_seqlen goes with a cache that K and V hold already, not with past_key"},
         {.inputs = ALL "," INT64("nonpad_kv_seqlen", "[1]", "[3]"),
-         .error = "/inputs/3: 3 for item 0, where an integer from 0 to 2, the number of keys, is expected"},
+         .error = "/inputs/3/data/0: 3 for item 0, where an integer from 0 to 2, the number of keys, is expected"},
         {.inputs = ALL "," INT64("nonpad_kv_seqlen", "[1]", "[-1]"),
-         .error = "/inputs/3: -1 for item 0, where an integer from 0 to 2, the number of keys, is expected"},
+         .error = "/inputs/3/data/0: -1 for item 0, where an integer from 0 to 2, the number of keys, is expected"},
         {.inputs = ALL "," INT64("nonpad_kv_seqlen", "[1]", "[1.5]"),
-         .error = "/inputs/3: 1.5 for item 0, where an integer from 0 to 2, the number of keys, is expected"},
+         .error = "/inputs/3/data/0: 1.5 for item 0, where an integer from 0 to 2, the number of keys, is expected"},
         {.inputs = ALL "," INT64("nonpad_kv_seqlen", "[2]", "[1,1]"),
          .error = "/inputs/3: shape [2], where [1] is expected: one integer an item of the batch"},
         {.inputs = ALL "," INT64("nonpad_kv_seqlen", "[1,1]", "[1]"),

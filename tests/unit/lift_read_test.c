@@ -177,6 +177,43 @@ static void faults_say_what_and_where(void **state)
     }
 }
 
+/* lift_check finds what lift_read does, but for numbers that float64 holds. */
+static void check_agrees(struct lifted *lifted, size_t index)
+{
+    const struct lift_array *array = &lifted->lift.arrays[index];
+    struct error err;
+    error_init(&err);
+    error_init(&lifted->err);
+    void *read = lifted_read(lifted, index, array->kind == LIFT_BOOLS ? DTYPE_BOOL : DTYPE_F64);
+    assert_int_equal(lift_check(&lifted->lift, array, "/x", &err), read != NULL);
+    assert_string_equal(err.text, lifted->err.text);
+    assert_string_equal(err.pointer, lifted->err.pointer);
+    assert_int_equal(err.code, lifted->err.code);
+    free(read);
+}
+
+static void checking_finds_the_same_faults(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++) {
+        struct lifted lifted;
+        assert_true(lifted_init(&lifted, faults[k].text, strlen(faults[k].text)));
+        check_agrees(&lifted, 0);
+        lifted_done(&lifted);
+    }
+    /* Ragged, and by its first shape larger than memory. */
+    struct lifted lifted;
+    char text[6001] = "[[1";
+    for (size_t i = strlen(text); i < sizeof text - 2; i += 2)
+        memcpy(text + i, ",1", 3);
+    memcpy(text + 5001, "] ", 2); /* a row of 2500; what follows is none */
+    text[sizeof text - 2] = ']';
+    assert_true(lifted_init(&lifted, text, strlen(text)));
+    assert_false(lift_check(&lifted.lift, &lifted.lift.arrays[0], "/x", &lifted.err));
+    assert_string_equal(lifted.err.pointer, "/x/1");
+    lifted_done(&lifted);
+}
+
 /* How clients put separators: compact, Python's json, indented, and nobody's. */
 static const char *const separators[][2] = {{"", ""}, {"", " "}, {"\n    ", "\n    "}, {" \t", "\r\n"}};
 
@@ -222,6 +259,11 @@ static void random_arrays_come_back(void **state)
         assert_non_null(read);
         assert_memory_equal(read, values, (size_t)(value - values) * sizeof *values);
         free(read);
+        check_agrees(&lifted, 0);
+        lifted_done(&lifted);
+        text[draw_size(&draw, 1, (size_t)(end - text) - 2)] = ",1]-e "[draw_size(&draw, 0, 5)];
+        if (lifted_init(&lifted, text, (size_t)(end - text)) && lifted.lift.array_count > 0)
+            check_agrees(&lifted, 0);
         lifted_done(&lifted);
     }
     free(text);
@@ -247,6 +289,7 @@ static void junk_is_refused(void **state)
             void *data = lifted_read(&lifted, k, (enum dtype)draw_size(&draw, DTYPE_F32, DTYPE_BOOL));
             refused += data == NULL;
             free(data);
+            check_agrees(&lifted, k);
         }
         lifted_done(&lifted);
     }
@@ -274,6 +317,7 @@ int main(void)
         cmocka_unit_test(arrays_without_elements),
         cmocka_unit_test(booleans),
         cmocka_unit_test(faults_say_what_and_where),
+        cmocka_unit_test(checking_finds_the_same_faults),
         cmocka_unit_test(random_arrays_come_back),
         cmocka_unit_test(junk_is_refused),
         cmocka_unit_test(long_pointers_are_cut),

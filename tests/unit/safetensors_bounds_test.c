@@ -46,7 +46,7 @@ static void header_lengths(void **state)
     }
     memset(file, 0, 8); /* an empty header */
     struct binary_request request = safetensors_request(file, bytes);
-    binary_refused(&request, 400, "", "");
+    binary_refused(&request, 400, "", "not JSON: the header is empty");
     file[0] = (char)(strlen(SMALL) - 1); /* one that ends early, and one that takes a byte of the data */
     file[1] = 0;
     binary_refused(&request, 400, "", "");
@@ -55,12 +55,34 @@ static void header_lengths(void **state)
     free(file);
 }
 
+/* Sent as anything that is read as JSON, a file is told by its first bytes. */
+static void files_without_their_content_type(void **state)
+{
+    (void)state;
+    static const char *const types[] = {NULL, "application/octet-stream", "application/json",
+                                        "application/x-www-form-urlencoded"};
+    size_t bytes;
+    char *file = safetensors_file(SMALL, small, sizeof small, &bytes);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        struct binary_request request = safetensors_request(file, bytes);
+        request.content_type = types[i];
+        binary_refused(&request, 415, "",
+                       "looks like a safetensors file, and is to be read as JSON: send it with Content-Type: "
+                       "application/x-safetensors");
+        request.body_bytes = 8;
+        binary_refused(&request, 400, "", "NUL");
+    }
+    free(file);
+}
+
 static void headers_that_are_none(void **state)
 {
     (void)state;
     safetensors_refused("[]", NULL, 0, 400, "", "the header is no JSON object");
     safetensors_refused("1", NULL, 0, 400, "", "the header is no JSON object");
-    safetensors_refused("{", NULL, 0, 400, "", "the text ends before");
+    safetensors_refused("{", NULL, 0, 400, "", "the header, line 1, column 2: the text ends before");
+    safetensors_refused("{\"query\":{\"dtype\":\"F99\",\"shape\":[2,,2],\"data_offsets\":[0,0]}}", NULL, 0, 400,
+                        "/query/shape/1", "the header, line 1, column 36: expected a number");
     safetensors_refused("{\"query\":1}", NULL, 0, 422, "/query", "an object with dtype, shape and data_offsets");
     safetensors_refused("{\"query\":[[1]]}", NULL, 0, 422, "/query", "an object with dtype, shape and data_offsets");
     safetensors_refused("{\"query\":{}}", NULL, 0, 422, "/query", "a tensor without dtype");
@@ -101,7 +123,7 @@ static void shapes_and_offsets(void **state)
         {"[2,2]", "[32,48]", 400, "/query/data_offsets", "within the 40 bytes"},
         {"[2,2]", "[9007199254740976,9007199254740992]", 400, "/query/data_offsets", "within the 40 bytes"},
         {"[2,2]", "[0,18446744073709551632]", 422, "/query/data_offsets/1", "integer from 0"},
-        {"[4294967296,4294967296,4]", "[0,0]", 400, "/query/data_offsets", ""},
+        {"[4294967296,4294967296,4]", "[0,0]", 400, "/query/data_offsets", "2^64 or more bytes"},
         {"[9007199254740992,2,256,4]", "[0,0]", 400, "/query/data_offsets", ""},
         {"[0,4294967296]", "[0,0]", 413, "/query", "an axis may have at most"},
     };
@@ -165,14 +187,45 @@ static void metadata_that_is_none(void **state)
     REFUSED_METADATA("1", 422, "/__metadata__", "an object of strings");
     REFUSED_METADATA("[1]", 422, "/__metadata__", "an object of strings");
     REFUSED_METADATA("{\"request\":{\"scale\":1}}", 422, "/__metadata__/request", "a string that holds a JSON object");
-    REFUSED_METADATA("{\"request\":\"\"}", 400, "", "");
+    REFUSED_METADATA("{\"request\":\"\"}", 400, "", "__metadata__.request is empty");
+    REFUSED_METADATA("{\"Request\":\"{}\"}", 422, "/__metadata__/Request", "did you mean request?");
+    REFUSED_METADATA("{\"request\":\"{}\",\"REQUEST\":\"{}\"}", 422, "/__metadata__/REQUEST", "did you mean request?");
+    REFUSED_METADATA("{\"request\":\"{\\\"causal\\\":tru}\"}", 400, "", "not JSON: __metadata__.request, line 1, column 11: ");
+    REFUSED_METADATA("{\"request\":\"{\\\"scale\\\":1\"}", 400, "", "__metadata__.request, line 1, column 11: the text ends");
+    REFUSED_METADATA("{\"request\":\"{\\\"mask\\\":[[0,0],[0,0],]}\"}", 400, "/mask",
+                     "__metadata__.request, line 1, column 22: expected an array after ','");
     REFUSED_METADATA("{\"request\":\"[1]\"}", 422, "", "");
     REFUSED_METADATA("{\"request\":\"{\\\"scale\\\":\"}", 400, "", "");
     REFUSED_METADATA("{\"request\":\"{\\\"scal\\\":1}\"}", 422, "/scal", "scale");
     REFUSED_METADATA("{\"request\":\"{\\\"scale\\\":\\\"x\\\"}\"}", 422, "/scale", "");
-    REFUSED_METADATA("{\"request\":\"{\\\"decimals\\\":3}\"}", 422, "/decimals", "speaks of JSON");
-    REFUSED_METADATA("{\"request\":\"{\\\"format\\\":\\\"flat\\\"}\"}", 422, "/format", "speaks of JSON");
+    REFUSED_METADATA("{\"request\":\"{\\\"decimals\\\":3}\"}", 422, "/decimals", "decimals is for replies in JSON, and Accept");
+    REFUSED_METADATA("{\"request\":\"{\\\"format\\\":\\\"flat\\\"}\"}", 422, "/format",
+                     "format \"flat\" is for replies in JSON, and Accept");
     REFUSED_METADATA("{\"request\":\"{}\",\"request\":\"{}\"}", 422, "", "request");
+}
+
+/* A mask of numbers has no sense to be dropped; an empty one may be either. */
+static void masks_of_numbers_are_not_dropped(void **state)
+{
+    (void)state;
+    const float data[12] = {1, 0, 0, 1, 1, 0, 0, 1, 10, 20, 0, 0};
+    safetensors_refused("{" METADATA("{\\\"mask_semantics\\\": \\\"drop\\\"}") "," QUERY "," KEY "," VALUE
+                                                                               ",\"mask\":{\"dtype\":\"F32\",\"shape\":[2],"
+                                                                               "\"data_offsets\":[40,48]}}",
+                        data, sizeof data, 422, "/mask_semantics", "the mask holds numbers");
+    struct binary binary;
+    safetensors_ask(&binary,
+                    "{" METADATA("{\\\"mask_semantics\\\": \\\"drop\\\"}") ",\"query\":{\"dtype\":\"F32\",\"shape\":[2,2],"
+                                                                           "\"data_offsets\":[0,16]},"
+                                                                           "\"key\":{\"dtype\":\"F32\",\"shape\":[0,2],"
+                                                                           "\"data_offsets\":[16,16]},"
+                                                                           "\"value\":{\"dtype\":\"F32\",\"shape\":[0,1],"
+                                                                           "\"data_offsets\":[16,16]},"
+                                                                           "\"mask\":{\"dtype\":\"F32\",\"shape\":[2,0],"
+                                                                           "\"data_offsets\":[16,16]}}",
+                    data, 16);
+    binary_check_ok(&binary);
+    binary_done(&binary);
 }
 
 static void dtypes_belong_to_names(void **state)
@@ -192,10 +245,16 @@ int main(void)
 {
     api_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_files_are_refused), cmocka_unit_test(header_lengths),
-        cmocka_unit_test(headers_that_are_none),   cmocka_unit_test(shapes_and_offsets),
-        cmocka_unit_test(gaps_and_overlaps),       cmocka_unit_test(names),
-        cmocka_unit_test(metadata_that_is_none),   cmocka_unit_test(dtypes_belong_to_names),
+        cmocka_unit_test(short_files_are_refused),
+        cmocka_unit_test(header_lengths),
+        cmocka_unit_test(files_without_their_content_type),
+        cmocka_unit_test(headers_that_are_none),
+        cmocka_unit_test(shapes_and_offsets),
+        cmocka_unit_test(gaps_and_overlaps),
+        cmocka_unit_test(names),
+        cmocka_unit_test(metadata_that_is_none),
+        cmocka_unit_test(masks_of_numbers_are_not_dropped),
+        cmocka_unit_test(dtypes_belong_to_names),
     };
     return cmocka_run_group_tests_name("safetensors bounds", tests, NULL, NULL);
 }

@@ -139,6 +139,52 @@ static void every_float_dtype_is_read(void **state)
     }
 }
 
+/* What float32 cannot hold is refused, in whatever tensor; infinities that were sent as such are read. */
+static void finite_numbers_are_not_made_infinite(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t place;
+        double number;
+        const char *fields, *pointer;
+    } cases[] = {
+        {10, -1.797e308, "{}", "/mask/0/0"},
+        {13, -1.797e308, "{}", "/mask/1/1"},
+        {0, 1e39, "{}", "/query/0/0"},
+        {6, 1e39, "{}", "/key/1/0"},
+        {9, 0x1.ffffffp127, "{}", "/value/1/0"},
+        {9, -INFINITY, "{}", NULL},
+        {9, NAN, "{}", NULL},
+        {9, 0x1.fffffefffffffp127, "{}", NULL},
+        {10, -1.797e308, "{\\\"precision\\\": \\\"float64\\\"}", NULL},
+        {14, 1e39, "{}", "/alibi/0"},
+        {14, INFINITY, "{}", "/alibi/0"},
+        {14, NAN, "{\\\"precision\\\": \\\"float64\\\"}", "/alibi/0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char header[900];
+        double data[15] = {1, 0, 0, 1, 1, 0, 0, 1, 10, 20};
+        data[cases[i].place] = cases[i].number;
+        (void)snprintf(
+            header, sizeof header,
+            "{\"__metadata__\":{\"request\":\"%s\"},\"query\":{\"dtype\":\"F64\",\"shape\":[2,2],\"data_offsets\":[0,32]},"
+            "\"key\":{\"dtype\":\"F64\",\"shape\":[2,2],\"data_offsets\":[32,64]},"
+            "\"value\":{\"dtype\":\"F64\",\"shape\":[2,1],\"data_offsets\":[64,80]},"
+            "\"mask\":{\"dtype\":\"F64\",\"shape\":[2,2],\"data_offsets\":[80,112]},"
+            "\"alibi\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[112,120]}}",
+            cases[i].fields);
+        struct binary binary;
+        if (cases[i].pointer != NULL) {
+            safetensors_refused(header, data, sizeof data, 422, cases[i].pointer,
+                                !isfinite(cases[i].number) ? "not finite" : "overflows float32");
+            continue;
+        }
+        safetensors_ask(&binary, header, data, sizeof data);
+        binary_check_ok(&binary);
+        binary_done(&binary);
+    }
+}
+
 static void masks_lengths_and_numbers_a_head(void **state)
 {
     (void)state;
@@ -180,9 +226,20 @@ static void masks_lengths_and_numbers_a_head(void **state)
     assert_true(weights[0] == 1 && weights[1] == 0 && weights[2] == 1 && weights[3] == 0);
     binary_done(&binary);
     data[40] = 3;
-    safetensors_refused(header, data, 48, 422, "/key_lengths", "3 for item 0, where an integer from 0 to 2");
+    safetensors_refused(header, data, 48, 422, "/key_lengths/0", "3 for item 0, where an integer from 0 to 2");
+    /* Without a batch axis the length may be a tensor without axes. */
+    static const char alone[] =
+        "{" QUERY "," KEY "," VALUE ",\"key_lengths\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[40,48]}}";
+    memcpy(data + 40, "\1\0\0\0\0\0\0\0", 8);
+    safetensors_ask(&binary, alone, data, 48);
+    binary_check_ok(&binary);
+    memcpy(weights, safetensors_tensor(&binary, "weights", "F32", "[2,2]"), sizeof weights);
+    assert_true(weights[0] == 1 && weights[1] == 0 && weights[2] == 1 && weights[3] == 0);
+    binary_done(&binary);
+    memset(data + 40, '\xff', 8);
+    safetensors_refused(alone, data, 48, 422, "/key_lengths", "-1, where an integer from 0 to 2");
     data[47] = '\xff'; /* char has a sign on x86-64 and none on arm64 */
-    safetensors_refused(header, data, 48, 422, "/key_lengths", "for item 0");
+    safetensors_refused(header, data, 48, 422, "/key_lengths/0", "for item 0");
 }
 
 static void weights_of_projections(void **state)
@@ -311,7 +368,7 @@ static void accept_headers(void **state)
     }
     struct binary_request request = safetensors_request(file, bytes);
     request.content_type = "application/json";
-    binary_refused(&request, 400, "", "");
+    binary_refused(&request, 415, "", "looks like a safetensors file");
     request.content_type = "application/x-safetensor";
     binary_refused(&request, 415, "", "send application/json or " SAFETENSORS_TYPE);
     request.face = API_INFER;
@@ -328,6 +385,7 @@ int main(void)
         cmocka_unit_test(tensors_may_lie_anywhere),
         cmocka_unit_test(fields_stand_in_the_metadata),
         cmocka_unit_test(every_float_dtype_is_read),
+        cmocka_unit_test(finite_numbers_are_not_made_infinite),
         cmocka_unit_test(masks_lengths_and_numbers_a_head),
         cmocka_unit_test(weights_of_projections),
         cmocka_unit_test(empty_tensors),

@@ -41,6 +41,15 @@ static void picks_the_smaller_and_the_larger(void **state)
     assert_true(size_min(0, SIZE_MAX) == 0 && size_max(0, SIZE_MAX) == SIZE_MAX);
 }
 
+static void says_an_overflow_without_a_number(void **state)
+{
+    (void)state;
+    char text[SIZE_TEXT_BYTES_MAX];
+    assert_string_equal(size_text(0, text), "0");
+    assert_string_equal(size_text(SIZE_MAX - 1, text), "18446744073709551614");
+    assert_string_equal(size_text(size_multiply(SIZE_MAX, 2), text), "2^64 or more");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -48,6 +57,7 @@ int main(void)
         cmocka_unit_test(multiplies),
         cmocka_unit_test(overflow_stays_through_a_sum),
         cmocka_unit_test(picks_the_smaller_and_the_larger),
+        cmocka_unit_test(says_an_overflow_without_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,7 +131,7 @@ static void tensors_are_packed_in_place(void **state)
         struct tensor t = tensor_contiguous(packed, DTYPE_F64, 2, shape), read = tensor_contiguous(back, DTYPE_F64, 2, shape);
         struct tensor want = tensor_contiguous(wide, DTYPE_F64, 2, shape);
         assert_int_equal(wire_pack(wires[w], &t), COUNT * wire_bytes(wires[w]));
-        wire_read(wires[w], packed, &read);
+        assert_int_equal(wire_read(wires[w], packed, &read), COUNT);
         wire_round(wires[w], &want);
         assert_memory_equal(back, wide, sizeof wide);
         if (wires[w] == WIRE_F64)
@@ -141,7 +141,7 @@ static void tensors_are_packed_in_place(void **state)
             wide[i] = (double)single[i];
         wire_round(wires[w], &want);
         assert_int_equal(wire_pack(wires[w], &t32), COUNT * wire_bytes(wires[w]));
-        wire_read(wires[w], single, &read);
+        assert_int_equal(wire_read(wires[w], single, &read), COUNT);
         assert_memory_equal(back, wide, sizeof wide);
     }
 }
@@ -170,16 +170,55 @@ static void bytes_are_read_at_any_alignment(void **state)
             struct tensor t64 = tensor_contiguous(wide, DTYPE_F64, 1, &one),
                           t32 = tensor_contiguous(single, DTYPE_F32, 1, &one);
             memcpy(room + offset, cases[c].bytes, wire_bytes(cases[c].wire));
-            wire_read(cases[c].wire, room + offset, &t64);
-            wire_read(cases[c].wire, room + offset, &t32);
+            assert_int_equal(wire_read(cases[c].wire, room + offset, &t64), 1);
+            assert_int_equal(wire_read(cases[c].wire, room + offset, &t32), 1);
             assert_true(wide[0] == cases[c].value && single[0] == (float)cases[c].value);
         }
     }
     unsigned char bools[5] = {0, 1, 2, 255, 0}, read[5];
     const size_t five = 5;
     struct tensor t = tensor_contiguous(read, DTYPE_BOOL, 1, &five);
-    wire_read(WIRE_BOOL, bools, &t);
+    assert_int_equal(wire_read(WIRE_BOOL, bools, &t), 5);
     assert_memory_equal(read, "\0\1\1\1\0", 5);
+}
+
+/* Half a step past a format's largest number is the first that overflows; infinities and NaN never do. */
+static void finite_numbers_that_overflow_are_found(void **state)
+{
+    (void)state;
+    enum { COUNT = 10007 };
+    static double wide[COUNT];
+    static float single[COUNT];
+    const size_t count = COUNT;
+    struct tensor t64 = tensor_contiguous(wide, DTYPE_F64, 1, &count), t32 = tensor_contiguous(single, DTYPE_F32, 1, &count);
+    static const struct {
+        enum wire wire;
+        double first;
+    } edges[] = {{WIRE_F32, 0x1.ffffffp127}, {WIRE_F16, 65520}, {WIRE_BF16, 0x1.ffp127}};
+    for (size_t i = 0; i < COUNT; i++)
+        wide[i] = i % 3 == 0 ? -INFINITY : i % 3 == 1 ? NAN : INFINITY;
+    assert_int_equal(wire_read(WIRE_F64, wide, &t32), COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_true(isnan(wide[i]) ? isnan(single[i]) : (double)single[i] == wide[i]);
+    for (size_t e = 0; e < sizeof edges / sizeof edges[0]; e++) {
+        for (size_t place = 0; place < COUNT; place += 1 + place / 3) {
+            double kept = wide[place];
+            wide[place] = nextafter(-edges[e].first, 0);
+            assert_int_equal(wire_overflow(edges[e].wire, &t64), COUNT);
+            if (edges[e].wire == WIRE_F32)
+                assert_int_equal(wire_read(WIRE_F64, wide, &t32), COUNT);
+            wide[place] = place % 2 == 0 ? edges[e].first : -DBL_MAX;
+            assert_int_equal(wire_overflow(edges[e].wire, &t64), place);
+            assert_int_equal(wire_overflow(WIRE_F64, &t64), COUNT);
+            bool past_float = fabs(wide[place]) >= edges[0].first;
+            assert_int_equal(wire_read(WIRE_F64, wide, &t32), past_float ? place : COUNT);
+            assert_true(wire_number(WIRE_F64, wide, place) == wide[place]);
+            wide[place] = kept;
+        }
+    }
+    single[7] = FLT_MAX;
+    assert_int_equal(wire_overflow(WIRE_F16, &t32), 7);
+    assert_int_equal(wire_overflow(WIRE_F32, &t32), COUNT);
 }
 
 int main(void)
@@ -190,6 +229,7 @@ int main(void)
         cmocka_unit_test(any_double_rounds),
         cmocka_unit_test(tensors_are_packed_in_place),
         cmocka_unit_test(bytes_are_read_at_any_alignment),
+        cmocka_unit_test(finite_numbers_that_overflow_are_found),
     };
     return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
 }
