@@ -26,9 +26,11 @@ static bool map(struct body *body)
         mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapped == MAP_FAILED)
             return false;
-        (void)madvise(mapped, bytes, MADV_HUGEPAGE);
     }
     char *data = (char *)mapped + (BODY_PAGE_BYTES - (uintptr_t)mapped % BODY_PAGE_BYTES);
+    /* Huge where they will be filled: no more memory than bytes may come. */
+    (void)madvise(mapped, bytes, MADV_NOHUGEPAGE);
+    (void)madvise(data, body->bytes_max / BODY_PAGE_BYTES * BODY_PAGE_BYTES, MADV_HUGEPAGE);
     if (body->bytes > 0)
         memcpy(data, body->data, body->bytes);
     free(body->data);
@@ -49,12 +51,19 @@ static bool make_room(struct body *body, size_t room_bytes)
     return true;
 }
 
+/* What comes next to `needed_bytes` and is not worth a call to the system each time. Never more than may come: so where the
+ * largest body has room, any has. */
+static size_t convenient_room(const struct body *body, size_t needed_bytes)
+{
+    size_t room_bytes = size_max(needed_bytes, size_max(BODY_FIRST_ROOM_BYTES, size_multiply(2, body->room_bytes)));
+    if (room_bytes >= BODY_MAPPED_BYTES_MIN) /* in pages, as they fill */
+        room_bytes = size_add(needed_bytes, BODY_PAGE_BYTES - 1) / BODY_PAGE_BYTES * BODY_PAGE_BYTES;
+    return size_min(room_bytes, body->bytes_max);
+}
+
 static bool grow(struct body *body, size_t needed_bytes, struct error *err)
 {
-    size_t wanted = size_max(needed_bytes, size_max(BODY_FIRST_ROOM_BYTES, size_multiply(2, body->room_bytes)));
-    size_t room_bytes = size_min(wanted, body->bytes_max);
-    if (room_bytes >= BODY_MAPPED_BYTES_MIN) /* whole pages */
-        room_bytes = size_add(room_bytes, BODY_PAGE_BYTES - 1) / BODY_PAGE_BYTES * BODY_PAGE_BYTES;
+    size_t room_bytes = convenient_room(body, needed_bytes);
     size_t more_bytes = room_bytes - body->room_bytes;
     if (!budget_take_body(body->budget, more_bytes))
         return error_set(err, ERROR_NO_MEMORY, "no room for %zu bytes of request body: other requests' bodies fill the memory",

@@ -20,6 +20,7 @@
 #define SHARED_MEMORY_PERCENT 60   /* at the most of a machine's memory, which others need, too */
 #define REQUESTS_MEMORY_PART 4     /* at least a quarter of the memory is for requests, however many threads there are */
 #define CONNECTIONS_MEMORY_PART 10 /* connections may hold a tenth */
+#define CONNECTIONS_LEAST ((size_t)4)
 #define QUEUE_JOBS_PER_THREAD 64
 #define REQUEST_MEMORY_BYTES_LEAST ((size_t)64 * 1024)
 /* listening, epoll, standard streams, connections beyond the maximum, those that linger after a refusal */
@@ -68,7 +69,7 @@ static bool resolve_connections(struct options *options, const struct machine *m
 {
     size_t fit = machine->memory_bytes / CONNECTIONS_MEMORY_PART / CONNECTION_BYTES;
     bool given = options->connections_max != 0;
-    options->connections_max = number_or(options->connections_max, size_max(4, size_min(1024, fit)));
+    options->connections_max = number_or(options->connections_max, size_max(CONNECTIONS_LEAST, size_min(1024, fit)));
 
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0)
@@ -81,11 +82,25 @@ static bool resolve_connections(struct options *options, const struct machine *m
     (void)getrlimit(RLIMIT_NOFILE, &files);
     if (files.rlim_cur >= needed)
         return true;
-    if (given || files.rlim_cur < FILES_BESIDES_CONNECTIONS + 4)
-        return error_set(err, ERROR_INVALID, "--max-connections %zu needs %llu open files, the system allows %llu",
-                         options->connections_max, (unsigned long long)needed, (unsigned long long)files.rlim_cur);
+    if (given || files.rlim_cur < FILES_BESIDES_CONNECTIONS + CONNECTIONS_LEAST) {
+        size_t connections = given ? options->connections_max : CONNECTIONS_LEAST;
+        return error_set(err, ERROR_INVALID, "--max-connections %zu needs %zu open files, the system allows %llu", connections,
+                         connections + FILES_BESIDES_CONNECTIONS, (unsigned long long)files.rlim_cur);
+    }
     options->connections_max = (size_t)files.rlim_cur - FILES_BESIDES_CONNECTIONS;
     return true;
+}
+
+/* What the process would be killed for, sooner or later, is not begun. */
+static bool check_machine(const struct options *options, const struct machine *machine, struct error *err)
+{
+    size_t connections = size_multiply(options->connections_max, CONNECTION_BYTES);
+    if (size_add(options->memory_bytes_max, connections) <= machine->memory_bytes)
+        return true;
+    return error_set(
+        err, ERROR_INVALID,
+        "--memory %zu and %zu bytes for --max-connections %zu are more than the %zu bytes of memory there are (%s)",
+        options->memory_bytes_max, connections, options->connections_max, machine->memory_bytes, machine->memory_from);
 }
 
 static bool resolve_log_format(struct options *options, struct error *err)
@@ -162,7 +177,8 @@ bool options_resolve(struct options *options, const struct machine *machine, str
     if ((options->tls_cert_file == NULL) != (options->tls_key_file == NULL))
         return error_set(err, ERROR_INVALID, "--tls-cert and --tls-key need each other");
     return resolve_connections(options, machine, err) && resolve_memory(options, machine, err) &&
-           resolve_log_format(options, err) && resolve_gzip(options, err) && check_cors_origin(options, err);
+           check_machine(options, machine, err) && resolve_log_format(options, err) && resolve_gzip(options, err) &&
+           check_cors_origin(options, err);
 }
 
 void options_log(const struct options *options, const struct machine *machine, struct log *log)

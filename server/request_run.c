@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "api/media.h"
+#include "core/size.h"
 #include "server/clock.h"
 #include "server/daemon.h"
 #include "server/pool.h"
@@ -44,9 +45,12 @@ static void resume(struct http_request *request)
 static bool inflate_body(struct http_request *request, struct error *err)
 {
     struct body inflated;
+    struct daemon *daemon = request->daemon;
     if (!request->inflate)
         return true;
-    body_init(&inflated, &request->daemon->budget, request->daemon->options->body_bytes_max);
+    size_t beside_bytes =
+        daemon->budget.bodies_bytes_max - request->body.room_bytes; /* what fits once nobody else has a body */
+    body_init(&inflated, &daemon->budget, size_min(daemon->options->body_bytes_max, beside_bytes));
     bool done = gzip_inflate(request->body.data, request->body.bytes, &request->job, &inflated, err);
     body_done(&request->body);
     request->body = inflated;

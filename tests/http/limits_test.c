@@ -64,6 +64,22 @@ static void test_body_of_the_limit(void **state)
     attnd_stop(attnd);
 }
 
+/* Where the memory just holds the largest body and the largest computation, the largest body is read, however it comes. */
+static void test_body_of_the_memory(void **state)
+{
+    static const size_t sizes[] = {21 * MIB + 5, 31 * MIB, 32 * MIB};
+    (void)state;
+    struct attnd *attnd = attnd_start("--memory", "64M", "--max-body", "32M", "--max-request-memory", "32M");
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof sizes[0]; i++) {
+        char *json = padded_json(sizes[i / 2]);
+        struct reply reply = send_json(attnd, json, i % 2 != 0);
+        assert_int_equal(reply.status, 200);
+        reply_done(&reply);
+        free(json);
+    }
+    attnd_stop(attnd);
+}
+
 /* The refusal must reach a client that sends on without looking. */
 static void test_large_body_refused(void **state)
 {
@@ -354,17 +370,12 @@ static void test_memory_returns(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    HTTP_TEST(test_body_of_the_limit),
-    HTTP_TEST(test_large_body_refused),
-    HTTP_TEST(test_refused_by_its_length),
-    HTTP_TEST(test_shapes_refused),
-    HTTP_TEST(test_queue_full),
-    HTTP_TEST(test_memory_is_waited_for),
-    HTTP_TEST(test_memory_returned_to_a_waiter),
-    HTTP_TEST(test_memory_for_bodies),
-    HTTP_TEST(test_announced_bodies_take_no_memory),
-    HTTP_TEST(test_max_connections),
-    HTTP_TEST(test_max_connections_held),
+    HTTP_TEST(test_body_of_the_limit),    HTTP_TEST(test_body_of_the_memory),
+    HTTP_TEST(test_large_body_refused),   HTTP_TEST(test_refused_by_its_length),
+    HTTP_TEST(test_shapes_refused),       HTTP_TEST(test_queue_full),
+    HTTP_TEST(test_memory_is_waited_for), HTTP_TEST(test_memory_returned_to_a_waiter),
+    HTTP_TEST(test_memory_for_bodies),    HTTP_TEST(test_announced_bodies_take_no_memory),
+    HTTP_TEST(test_max_connections),      HTTP_TEST(test_max_connections_held),
     HTTP_TEST(test_memory_returns),
 };
 

@@ -192,6 +192,31 @@ static void test_gzip_bombs(void **state)
     attnd_stop(attnd);
 }
 
+/* Whether a body fits never depends on how it came there, and what fits beside nothing is not told to try again. */
+static void test_gzip_fills_the_memory(void **state)
+{
+    static const struct {
+        size_t bytes;
+        long status;
+    } cases[] = {{(size_t)21 << 20, 200}, {(size_t)31 << 20, 200}, {(size_t)33 << 20, 413}, {(size_t)100 << 20, 413}};
+    (void)state;
+    struct attnd *attnd = attnd_start("--memory", "64M", "--max-body", "32M", "--max-request-memory", "32M");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = malloc(cases[i].bytes);
+        assert_non_null(text);
+        memset(text, ' ', cases[i].bytes);
+        memcpy(text + cases[i].bytes - strlen(SMALL_JSON), SMALL_JSON, strlen(SMALL_JSON));
+        size_t bytes;
+        char *body = deflated(text, cases[i].bytes, &bytes);
+        struct reply reply = post(attnd, "/attention", body, bytes, "Content-Encoding: gzip");
+        assert_int_equal(reply.status, cases[i].status);
+        reply_done(&reply);
+        free(body);
+        free(text);
+    }
+    attnd_stop(attnd);
+}
+
 static void check_gzip_reply(const struct attnd *attnd, const char *accept_encoding, const char *accept, bool wanted,
                              bool varies)
 {
@@ -284,7 +309,8 @@ static void test_large_replies(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    HTTP_TEST(test_statistics),   HTTP_TEST(test_gzip_requests), HTTP_TEST(test_unknown_encodings), HTTP_TEST(test_gzip_bombs),
-    HTTP_TEST(test_gzip_replies), HTTP_TEST(test_gzip_option),   HTTP_TEST(test_large_replies),
+    HTTP_TEST(test_statistics),  HTTP_TEST(test_gzip_requests),         HTTP_TEST(test_unknown_encodings),
+    HTTP_TEST(test_gzip_bombs),  HTTP_TEST(test_gzip_fills_the_memory), HTTP_TEST(test_gzip_replies),
+    HTTP_TEST(test_gzip_option), HTTP_TEST(test_large_replies),
 };
 const struct group wire_group = GROUP(tests);
