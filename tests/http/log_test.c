@@ -115,9 +115,8 @@ static void test_json(void **state)
 static void test_start_is_logged(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--memory", "1G", "--threads", "2", "--queue", "17");
-    assert_true(
-        attnd_logs(attnd, "threads 2, queue 17, memory 1073741824, max-request-memory 536870912, max-body 268435456", 30));
+    struct attnd *attnd = attnd_start("--memory", "100M", "--threads", "2", "--queue", "17");
+    assert_true(attnd_logs(attnd, "threads 2, queue 17, memory 104857600, max-request-memory 52428800, max-body 52428800", 30));
     attnd_stop(attnd);
 }
 
