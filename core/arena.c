@@ -1,5 +1,6 @@
 #include "core/arena.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -48,7 +49,9 @@ static void *allocate(size_t bytes)
     if (bytes < ARENA_HUGE_BLOCK_BYTES_MIN)
         return aligned_alloc(ARENA_ALIGNMENT_BYTES, bytes);
     size_t pages = bytes / ARENA_HUGE_PAGE_BYTES;
-    void *memory = aligned_alloc(ARENA_HUGE_PAGE_BYTES, size_multiply(pages + 1, ARENA_HUGE_PAGE_BYTES));
+    if (bytes > PTRDIFF_MAX - ARENA_HUGE_PAGE_BYTES) /* no object is as large */
+        return NULL;
+    void *memory = aligned_alloc(ARENA_HUGE_PAGE_BYTES, (pages + 1) * ARENA_HUGE_PAGE_BYTES);
     if (memory != NULL)
         (void)madvise(memory, pages * ARENA_HUGE_PAGE_BYTES, MADV_HUGEPAGE);
     return memory;
