@@ -41,9 +41,9 @@ struct lift_array {
     size_t envelope_bytes;           /* of its stand-in */
     enum lift_kind kind;
     size_t rank; /* at least 1; may be over TENSOR_RANK_MAX, for the reader of the field to refuse */
-    size_t shape
-        [TENSOR_RANK_MAX]; /* of the first axes, as the array's first elements have it; lift_read checks the others against it. Of a
-                                      ragged array it may count far more elements than the text holds. */
+    /* Of the first axes, as the array's first elements have it; lift_read checks the others against it. Of a ragged array it may
+     * count far more elements than the text holds. */
+    size_t shape[TENSOR_RANK_MAX];
 };
 
 struct lift {

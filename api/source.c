@@ -254,8 +254,7 @@ static bool round_read(const struct source *source, const struct tensor *ret, st
         wire_round(source->wire, ret);
         return true;
     }
-    double number =
-        ret->dtype == DTYPE_F32 ? (double)((const float *)ret->data)[overflowed] : ((const double *)ret->data)[overflowed];
+    double number = wire_number(ret->dtype == DTYPE_F32 ? WIRE_F32 : WIRE_F64, ret->data, overflowed);
     return error_set_at(err, ERROR_INVALID, source_place(source, overflowed, place),
                         "%.9g overflows %s, the datatype: send \"-Infinity\" or \"Infinity\" where that is meant, or a wider "
                         "datatype",

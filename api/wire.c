@@ -115,10 +115,15 @@ static double round_one(enum wire wire, double x)
     }
 }
 
+/* The format of a tensor's own numbers, or a wider one: each of them is one of its. */
+static bool holds_all(enum wire wire, const struct tensor *t)
+{
+    return wire == WIRE_F64 || (wire == WIRE_F32 && t->dtype == DTYPE_F32);
+}
+
 void wire_round(enum wire wire, const struct tensor *t)
 {
-    bool exact = wire == WIRE_F64 || (wire == WIRE_F32 && t->dtype == DTYPE_F32);
-    size_t count = exact || t->data == NULL ? 0 : tensor_count(t);
+    size_t count = holds_all(wire, t) || t->data == NULL ? 0 : tensor_count(t);
     for (size_t i = 0; i < count; i++) {
         if (t->dtype == DTYPE_F32)
             ((float *)t->data)[i] = (float)round_one(wire, (double)((const float *)t->data)[i]);
@@ -150,9 +155,9 @@ static bool overflows(double x, double from)
 size_t wire_overflow(enum wire wire, const struct tensor *t)
 {
     const double from = overflow_from(wire);
-    size_t count = tensor_count(t), i = from > DBL_MAX ? count : 0;
-    while (i < count &&
-           !overflows(t->dtype == DTYPE_F32 ? (double)((const float *)t->data)[i] : ((const double *)t->data)[i], from))
+    const enum wire own = t->dtype == DTYPE_F32 ? WIRE_F32 : WIRE_F64;
+    size_t count = tensor_count(t), i = holds_all(wire, t) || from > DBL_MAX ? count : 0;
+    while (i < count && !overflows(wire_number(own, t->data, i), from))
         i++;
     return i;
 }

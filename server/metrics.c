@@ -1,9 +1,9 @@
 #include "server/metrics.h"
 
-#include <assert.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
+
+#include "api/text.h"
 
 static const char *const path_names[METRICS_PATHS] = {"/attention", "/v2/models/attention/infer", "other"};
 
@@ -39,30 +39,15 @@ void metrics_add(struct metrics *metrics, enum metrics_path path, const struct l
 
 /* ---- the text ---- */
 
-struct text {
-    char *room;
-    size_t bytes;
-};
-
-static __attribute__((format(printf, 2, 3))) void print(struct text *text, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(text->room + text->bytes, METRICS_BYTES_MAX - text->bytes, format, arguments);
-    va_end(arguments);
-    assert(length >= 0 && (size_t)length < METRICS_BYTES_MAX - text->bytes);
-    text->bytes += (size_t)length;
-}
-
 static void write_head(struct text *text, const char *name, const char *type, const char *help)
 {
-    print(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    text_format(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 static void write_gauge(struct text *text, const char *name, const char *help, double value)
 {
     write_head(text, name, "gauge", help);
-    print(text, "%s %.15g\n", name, value);
+    text_format(text, "%s %.15g\n", name, value);
 }
 
 static void write_requests(struct text *text, const struct metrics *metrics)
@@ -73,11 +58,11 @@ static void write_requests(struct text *text, const struct metrics *metrics)
             char status[16];
             (void)snprintf(status, sizeof status, "%u", statuses[i]);
             if (metrics->paths[path].requests[i] > 0)
-                print(text, "attnd_requests_total{path=\"%s\",status=\"%s\"} %" PRIu64 "\n", path_names[path],
-                      statuses[i] == 0              ? "none"
-                      : statuses[i] == STATUS_OTHER ? "other"
-                                                    : status,
-                      metrics->paths[path].requests[i]);
+                text_format(text, "attnd_requests_total{path=\"%s\",status=\"%s\"} %" PRIu64 "\n", path_names[path],
+                            statuses[i] == 0              ? "none"
+                            : statuses[i] == STATUS_OTHER ? "other"
+                                                          : status,
+                            metrics->paths[path].requests[i]);
         }
     }
 }
@@ -99,11 +84,11 @@ static void write_durations(struct text *text, const struct metrics *metrics)
         uint64_t sum = 0, count = request_count(counts);
         for (size_t i = 0; i < METRICS_BUCKETS; i++) {
             sum += counts->buckets[i];
-            print(text, "%s_bucket{path=\"%s\",le=\"%g\"} %" PRIu64 "\n", name, path_names[path], bounds_s[i], sum);
+            text_format(text, "%s_bucket{path=\"%s\",le=\"%g\"} %" PRIu64 "\n", name, path_names[path], bounds_s[i], sum);
         }
-        print(text, "%s_bucket{path=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, path_names[path], count);
-        print(text, "%s_sum{path=\"%s\"} %.15g\n", name, path_names[path], counts->total_ms / 1e3);
-        print(text, "%s_count{path=\"%s\"} %" PRIu64 "\n", name, path_names[path], count);
+        text_format(text, "%s_bucket{path=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, path_names[path], count);
+        text_format(text, "%s_sum{path=\"%s\"} %.15g\n", name, path_names[path], counts->total_ms / 1e3);
+        text_format(text, "%s_count{path=\"%s\"} %" PRIu64 "\n", name, path_names[path], count);
     }
 }
 
@@ -112,24 +97,26 @@ static void write_phases(struct text *text, const struct metrics *metrics)
     write_head(text, "attnd_phase_seconds_total", "counter", "Where the time of requests went.");
     for (size_t path = 0; path < METRICS_PATHS; path++)
         for (size_t i = 0; i < METRICS_PHASES; i++)
-            print(text, "attnd_phase_seconds_total{path=\"%s\",phase=\"%s\"} %.15g\n", path_names[path], phase_names[i],
-                  metrics->paths[path].phase_ms[i] / 1e3);
+            text_format(text, "attnd_phase_seconds_total{path=\"%s\",phase=\"%s\"} %.15g\n", path_names[path], phase_names[i],
+                        metrics->paths[path].phase_ms[i] / 1e3);
 }
 
 static void write_bytes(struct text *text, const struct metrics *metrics)
 {
     write_head(text, "attnd_received_bytes_total", "counter", "Bytes of requests' bodies.");
     for (size_t path = 0; path < METRICS_PATHS; path++)
-        print(text, "attnd_received_bytes_total{path=\"%s\"} %" PRIu64 "\n", path_names[path], metrics->paths[path].bytes_in);
+        text_format(text, "attnd_received_bytes_total{path=\"%s\"} %" PRIu64 "\n", path_names[path],
+                    metrics->paths[path].bytes_in);
     write_head(text, "attnd_sent_bytes_total", "counter", "Bytes of replies' bodies.");
     for (size_t path = 0; path < METRICS_PATHS; path++)
-        print(text, "attnd_sent_bytes_total{path=\"%s\"} %" PRIu64 "\n", path_names[path], metrics->paths[path].bytes_out);
+        text_format(text, "attnd_sent_bytes_total{path=\"%s\"} %" PRIu64 "\n", path_names[path],
+                    metrics->paths[path].bytes_out);
 }
 
 static void write_now(struct text *text, const struct metrics_now *now)
 {
     write_head(text, "attnd_build_info", "gauge", "Always 1; the labels say what runs.");
-    print(text, "attnd_build_info{version=\"%s\",kernel=\"%s\"} 1\n", now->version, now->kernel);
+    text_format(text, "attnd_build_info{version=\"%s\",kernel=\"%s\"} 1\n", now->version, now->kernel);
     write_gauge(text, "attnd_ready", "1 while new work is taken, 0 while the daemon shuts down.", now->ready);
     write_gauge(text, "attnd_threads", "Threads that compute.", (double)now->threads);
     write_gauge(text, "attnd_connections", "Open connections.", (double)now->connections);
@@ -139,22 +126,23 @@ static void write_now(struct text *text, const struct metrics_now *now)
     write_gauge(text, "attnd_queue_limit", "--queue.", (double)now->queued_max);
     write_head(text, "attnd_memory_bytes", "gauge",
                "Memory that requests hold: their bodies, and what computing them set aside.");
-    print(text, "attnd_memory_bytes{kind=\"bodies\"} %zu\nattnd_memory_bytes{kind=\"computing\"} %zu\n", now->bodies_bytes,
-          now->grants_bytes);
+    text_format(text, "attnd_memory_bytes{kind=\"bodies\"} %zu\nattnd_memory_bytes{kind=\"computing\"} %zu\n",
+                now->bodies_bytes, now->grants_bytes);
     write_gauge(text, "attnd_memory_limit_bytes", "--memory.", (double)now->memory_bytes_max);
     write_head(text, "process_cpu_seconds_total", "counter", "Processor time, user and system.");
-    print(text, "process_cpu_seconds_total %.15g\n", now->cpu_s);
+    text_format(text, "process_cpu_seconds_total %.15g\n", now->cpu_s);
     write_gauge(text, "process_resident_memory_bytes", "Memory in RAM.", (double)now->resident_bytes);
     write_gauge(text, "process_start_time_seconds", "When the process started, of the Unix epoch.", now->started_s);
 }
 
 size_t metrics_write(const struct metrics *metrics, const struct metrics_now *now, char room[METRICS_BYTES_MAX])
 {
-    struct text text = {.room = room};
+    struct text text;
+    text_init(&text, room, METRICS_BYTES_MAX);
     write_requests(&text, metrics);
     write_durations(&text, metrics);
     write_phases(&text, metrics);
     write_bytes(&text, metrics);
     write_now(&text, now);
-    return text.bytes;
+    return (size_t)(text.at - text.start);
 }

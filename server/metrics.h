@@ -22,8 +22,7 @@ enum metrics_path { METRICS_ATTENTION, METRICS_INFER, METRICS_OTHER, METRICS_PAT
 
 struct metrics_counts {
     uint64_t requests[METRICS_STATUSES];
-    uint64_t
-        buckets[METRICS_BUCKETS]; /* of those that took at most so long and longer than the bucket before; the rest in none */
+    uint64_t buckets[METRICS_BUCKETS]; /* each request in the first that it fits, or in none */
     double total_ms;
     double phase_ms[METRICS_PHASES];
     uint64_t bytes_in, bytes_out;

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "core/arena.h"
-#include "core/size.h"
 #include "server/daemon.h"
 #include "server/metrics.h"
 

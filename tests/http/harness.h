@@ -121,6 +121,9 @@ bool raw_try_send(int fd, const char *text, size_t bytes); /* false once the oth
 /* Everything until the other side closes, at most `seconds`; new, NUL-terminated, to be freed. Does not close. */
 char *raw_read(int fd, double seconds);
 
+/* Sends on a connection of its own, closes the sending side if `half_close`, and returns everything until the other side closes; new. */
+char *raw_exchange(const struct attnd *attnd, const char *text, bool half_close);
+
 /* Puts a whole POST together; new, to be freed. `headers` are lines that end in \r\n, or "". */
 char *raw_post(const char *path, const char *headers, const char *body);
 

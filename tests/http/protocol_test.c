@@ -11,18 +11,6 @@
 #define LIVE "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n"
 #define LIVE_CLOSE "GET /health/live HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"
 
-/* Sends a text, perhaps closes the sending side, returns everything that comes back. */
-static char *exchange(const struct attnd *attnd, const char *text, bool half_close)
-{
-    int fd = raw_connect(attnd);
-    raw_send(fd, text);
-    if (half_close)
-        (void)shutdown(fd, SHUT_WR);
-    char *answer = raw_read(fd, 90);
-    (void)close(fd);
-    return answer;
-}
-
 static char *join(const char *a, const char *b, const char *c)
 {
     char *text = NULL;
@@ -54,7 +42,7 @@ static void test_http_1_0(void **state)
     assert_int_equal(reply.status, 200);
     reply_done(&reply);
 
-    char *answer = exchange(attnd_shared(), "GET /health/live HTTP/1.0\r\n\r\n", false);
+    char *answer = raw_exchange(attnd_shared(), "GET /health/live HTTP/1.0\r\n\r\n", false);
     assert_non_null(strstr(answer, " 200 OK"));
     free(answer);
 }
@@ -65,7 +53,7 @@ static void test_pipelined(void **state)
     char *post_text = raw_post("/attention", "", SMALL_JSON);
     char *text = join(post_text, LIVE, post_text);
     char *more = join(text, text, LIVE_CLOSE);
-    char *answer = exchange(attnd_shared(), more, false);
+    char *answer = raw_exchange(attnd_shared(), more, false);
     assert_int_equal(count_of(answer, "HTTP/1.1 200 OK"), 7);
     assert_int_equal(count_of(answer, "\"output\":"), 4);
     assert_int_equal(count_of(answer, "\"live\""), 3);
@@ -83,7 +71,7 @@ static void test_pipelined_behind_a_long_job(void **state)
     char *json = busy_json(attnd, 1);
     char *post_text = raw_post("/attention", "", json);
     char *text = join(post_text, LIVE_CLOSE, "");
-    char *answer = exchange(attnd, text, false);
+    char *answer = raw_exchange(attnd, text, false);
     assert_int_equal(count_of(answer, "HTTP/1.1 200 OK"), 2);
     assert_true(strstr(answer, "\"lse\"") < strstr(answer, "\"live\""));
     free(answer);
@@ -113,7 +101,7 @@ static void test_chunks_of_one_byte(void **state)
     }
     size_t length = strlen(text);
     (void)snprintf(text + length, sizeof text - length, "0\r\nX-Trailer: y\r\n\r\n");
-    char *answer = exchange(attnd_shared(), text, false);
+    char *answer = raw_exchange(attnd_shared(), text, false);
     assert_non_null(strstr(answer, "HTTP/1.1 200 OK"));
     assert_non_null(strstr(answer, "\"output\":"));
     free(answer);
@@ -140,7 +128,7 @@ static void test_expect_continue(void **state)
 {
     (void)state;
     char *text = raw_post("/attention", "Connection: close\r\nExpect: 100-continue\r\n", SMALL_JSON);
-    char *answer = exchange(attnd_shared(), text, false);
+    char *answer = raw_exchange(attnd_shared(), text, false);
     assert_int_equal(strncmp(answer, "HTTP/1.1 100 ", 13), 0);
     assert_non_null(strstr(answer, "HTTP/1.1 200 OK"));
     free(answer);
@@ -148,7 +136,7 @@ static void test_expect_continue(void **state)
 
     /* A refusal comes instead of the interim reply. */
     text = raw_post("/nowhere", "Expect: 100-continue\r\n", SMALL_JSON);
-    answer = exchange(attnd_shared(), text, false);
+    answer = raw_exchange(attnd_shared(), text, false);
     assert_int_equal(strncmp(answer, "HTTP/1.1 404 ", 13), 0);
     free(answer);
     free(text);
@@ -158,13 +146,13 @@ static void test_half_closed(void **state)
 {
     (void)state;
     char *text = raw_post("/attention", "", SMALL_JSON);
-    char *answer = exchange(attnd_shared(), text, true);
+    char *answer = raw_exchange(attnd_shared(), text, true);
     assert_int_equal(strncmp(answer, "HTTP/1.1 200 OK", 15), 0);
     assert_non_null(strstr(answer, "\"output\":"));
     free(answer);
     free(text);
 
-    answer = exchange(attnd_shared(), LIVE, true);
+    answer = raw_exchange(attnd_shared(), LIVE, true);
     assert_int_equal(strncmp(answer, "HTTP/1.1 200 OK", 15), 0);
     free(answer);
 }
@@ -177,7 +165,7 @@ static void test_half_closed_long_job(void **state)
     char *json = busy_json(attnd, 2);
     char *post_text = raw_post("/attention", "", json);
     char *text = join(post_text, LIVE, "");
-    char *answer = exchange(attnd, text, true);
+    char *answer = raw_exchange(attnd, text, true);
     assert_int_equal(count_of(answer, "HTTP/1.1 200 OK"), 2);
     assert_non_null(strstr(answer, "\"lse\":"));
     assert_int_equal(count_of(answer, "HTTP/1.1 "), 2 + count_of(answer, "HTTP/1.1 102 Processing\r\n\r\n"));
@@ -191,8 +179,8 @@ static void test_absolute_target(void **state)
 {
     (void)state;
     char *answer =
-        exchange(attnd_shared(),
-                 "GET http://elsewhere:1234/health/live?x HTTP/1.1\r\nHost: elsewhere\r\nConnection: close\r\n\r\n", false);
+        raw_exchange(attnd_shared(),
+                     "GET http://elsewhere:1234/health/live?x HTTP/1.1\r\nHost: elsewhere\r\nConnection: close\r\n\r\n", false);
     assert_int_equal(strncmp(answer, "HTTP/1.1 200 OK", 15), 0);
     free(answer);
 }
@@ -226,7 +214,7 @@ static void test_malformed(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *answer = exchange(attnd_shared(), cases[i][0], true);
+        char *answer = raw_exchange(attnd_shared(), cases[i][0], true);
         assert_int_equal(strncmp(answer, cases[i][1], strlen(cases[i][1])), 0);
         free(answer);
     }
@@ -247,7 +235,7 @@ static void test_doubtful_framing(void **state)
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         char *text = NULL;
         assert_true(asprintf(&text, "POST /attention HTTP/1.1\r\nHost: test\r\n%s\r\n0\r\n\r\n%s%s", heads[i], LIVE, LIVE) > 0);
-        char *answer = exchange(attnd_shared(), text, true);
+        char *answer = raw_exchange(attnd_shared(), text, true);
         assert_int_equal(strncmp(answer, "HTTP/1.1 400 ", 13), 0);
         assert_int_equal(count_of(answer, "HTTP/1.1 "), 1);
         assert_non_null(strstr(answer, "application/problem+json"));

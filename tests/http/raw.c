@@ -93,6 +93,17 @@ char *raw_read(int fd, double seconds)
     return text;
 }
 
+char *raw_exchange(const struct attnd *attnd, const char *text, bool half_close)
+{
+    int fd = raw_connect(attnd);
+    raw_send(fd, text);
+    if (half_close)
+        (void)shutdown(fd, SHUT_WR);
+    char *answer = raw_read(fd, 90);
+    (void)close(fd);
+    return answer;
+}
+
 char *raw_post(const char *path, const char *headers, const char *body)
 {
     char *text = NULL;
