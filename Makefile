@@ -16,7 +16,7 @@ LISTEN ?= 127.0.0.1:8080# for `make run`
 ONLY ?=#           the stages of `make test`; all, if empty
 STAGES ?=#         the stages of `make docker-test`; all, if empty
 HALF ?=#           of `make fresh-check`: run or test; both, if empty
-FAULTS ?=#         the faults of `make faults`; all, if empty
+MUTATIONS ?=#      of `make mutations`; all, if empty
 TESTS ?=#          the tests of `make arm64-check`; all, if empty
 
 VERSION := $(file < VERSION)
@@ -80,7 +80,7 @@ TEST_LIBS := $(call library_libs,$(TEST_LIBRARIES)) $(LIBS)
 
 # ---- sources --------------------------------------------------------------------------------------------------------
 
-# The tables of core/kernels.c, by the processor that the compiler makes code for.
+# The tables of core/kernels/kernels.c, by the processor that the compiler makes code for.
 KERNEL_TARGETS_x86_64 := avx2 avx512
 KERNEL_TARGETS_aarch64 := neon
 KERNEL_TARGETS := generic $(KERNEL_TARGETS_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))))
@@ -93,12 +93,12 @@ KERNEL_neon := -DKERNEL_NEON -fno-schedule-insns
 objects = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)))
 programs = $(patsubst %.c,$(B)/%,$(wildcard $(1)))
 
-KERNEL_OBJECTS := $(foreach target,$(KERNEL_TARGETS),$(patsubst %.c,$(B)/%.$(target).o,$(wildcard core/kernels/*.c)))
-ROOM_OBJECTS := $(call objects,core/*.c api/*.c) $(KERNEL_OBJECTS)
-SERVER_OBJECTS := $(call objects,server/*.c)
+KERNEL_OBJECTS := $(foreach target,$(KERNEL_TARGETS),$(patsubst %.c,$(B)/%.$(target).o,$(wildcard core/kernels/target/*.c)))
+LAYER_OBJECTS := $(call objects,core/*.c core/attention/*.c core/kernels/*.c api/*.c api/*/*.c) $(KERNEL_OBJECTS)
+SERVER_OBJECTS := $(call objects,server/*.c server/*/*.c)
 
 UNIT_TESTS := $(call programs,tests/unit/*_test.c)
-SUPPORT_OBJECTS := $(filter-out $(UNIT_TESTS:=.o),$(call objects,tests/*.c tests/unit/*.c))
+SUPPORT_OBJECTS := $(filter-out $(UNIT_TESTS:=.o),$(call objects,tests/support/*.c tests/unit/*.c))
 HTTP_OBJECTS := $(call objects,tests/http/*.c)
 HTTP_TEST := $(if $(HTTP_OBJECTS),$(B)/tests/http_test)
 FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
@@ -107,12 +107,12 @@ BENCHES := $(call programs,bench/*.c)
 
 # Tests link archives, from which each takes what it names; so a test of the server does without the object that has
 # main(). Only tests that include a header of the server wait for that room.
-ARCHIVES := $(B)/support.a $(B)/rooms.a
+ARCHIVES := $(B)/support.a $(B)/layers.a
 SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tests/unit/*_test.c))
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind faults fuzz exhaustive arm64-check bench bench-numbers \
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind mutations fuzz exhaustive arm64-check bench bench-numbers \
 	bench-service bench-wire lint layers format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps \
 	clean help
 
@@ -121,20 +121,20 @@ attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there (the defaul
 
 unit-tests: $(UNIT_TESTS)
 http-tests: $(B)/attnd $(HTTP_TEST)
-tool-tests: $(B)/tests/tools/faults
+tool-tests: $(B)/tests/tools/defects
 fuzzers: $(FUZZERS)
 unit-tests http-tests tool-tests fuzzers:
 	@:
 
-$(B)/attnd: $(SERVER_OBJECTS) $(ROOM_OBJECTS)
+$(B)/attnd: $(SERVER_OBJECTS) $(LAYER_OBJECTS)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $^ $(LIBS) -o $@
 
-$(B)/rooms.a: $(ROOM_OBJECTS)
+$(B)/layers.a: $(LAYER_OBJECTS)
 $(B)/server.a: $(SERVER_OBJECTS)
 $(B)/support.a: $(SUPPORT_OBJECTS)
 $(ARCHIVES) $(B)/server.a: | $(B)/.deps
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar qcs $@ $^
 
 link_test = $(LINK) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS) -o $@
 
@@ -153,7 +153,7 @@ $(B)/tests/http_test: $(HTTP_OBJECTS) $(ARCHIVES)
 	$(call say,LINK,$@)
 	$(Q)$(link_test)
 
-$(B)/tests/tools/faults: %: %.o
+$(B)/tests/tools/defects: %: %.o
 	$(call say,LINK,$@)
 	$(Q)$(link_test)
 
@@ -162,7 +162,7 @@ $(B)/%.o: %.c Makefile VERSION | $(B)/.deps
 	$(Q)mkdir -p $(@D) && $(COMPILE)
 
 define kernel_rule
-$(B)/core/kernels/%.$(1).o: core/kernels/%.c Makefile VERSION | $(B)/.deps
+$(B)/core/kernels/target/%.$(1).o: core/kernels/target/%.c Makefile VERSION | $(B)/.deps
 	$$(call say,CC,"$$< ($(1))")
 	$$(Q)mkdir -p $$(@D) && $$(COMPILE) $(KERNEL_NUMBERS) $(KERNEL_SANITIZE) -DKERNEL_TARGET=$(1) $(KERNEL_$(1))
 endef
@@ -217,8 +217,8 @@ test: test-deps ## runs every test (ONLY="unit http": some stages; SANITIZER=thr
 valgrind: test-deps ## runs the unit tests under valgrind
 	+@scripts/test valgrind
 
-faults: test-deps ## shows that the tests catch deliberate faults (FAULTS="name ...": some of tests/faults/list)
-	+@scripts/faults $(FAULTS)
+mutations: test-deps ## shows that the tests catch deliberate faults (MUTATIONS="name ...": some of tests/mutations/list)
+	+@scripts/mutations $(MUTATIONS)
 
 fuzz: test-deps ## fuzzes each fuzzer for SECONDS=30
 	+@$(MAKE) --no-print-directory SANITIZER=fuzz fuzzers

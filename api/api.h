@@ -37,7 +37,7 @@ struct api_timings {
 };
 
 /* Bytes that go out as they lie in memory. */
-struct api_part {
+struct api_chunk {
     const void *data;
     size_t bytes;
 };
@@ -47,8 +47,8 @@ struct api_reply {
     const char *content_type; /* static */
     const char *body;         /* owned by the call, or static */
     size_t body_bytes;
-    const struct api_part *parts; /* owned by the call: what follows body, in order; numbers that are not copied again */
-    size_t part_count;
+    const struct api_chunk *parts; /* owned by the call: what follows body, in order; numbers that are not copied again */
+    size_t chunk_count;
     size_t json_bytes;     /* > 0: the value of the Inference-Header-Content-Length header */
     const char *allow;     /* static, or NULL: the value of the Allow header (405) */
     int retry_after_s;     /* > 0: the value of the Retry-After header (503) */
@@ -58,13 +58,13 @@ struct api_reply {
 #define PROBLEM_BYTES_MAX 6144 /* bounds problem+json with every character of its texts escaped */
 
 /* The ways to ask. They differ in words alone: requests, replies, and how errors are told. */
-enum api_face {
+enum api_protocol {
     API_ATTENTION, /* POST /attention; errors as problem+json */
-    API_INFER,     /* /v2, the Open Inference Protocol; errors as {"error": ".."} */
+    API_KSERVE,    /* /v2, the Open Inference Protocol; errors as {"error": ".."} */
 };
 
 struct api_call {
-    enum api_face face;
+    enum api_protocol protocol;
     struct arena arena;
     size_t reserved_bytes; /* granted by limits->reserve */
     struct api_timings timings;
@@ -75,7 +75,7 @@ struct api_call {
 /* Call once before any other function of this room, from one thread. */
 void api_init(void);
 
-/* Computes with the kernels of that name ("avx512", "avx2", "neon", "generic"; core/kernels.h) from now on. Call after api_init, from one
+/* Computes with the kernels of that name ("avx512", "avx2", "neon", "generic"; core/kernels/kernels.h) from now on. Call after api_init, from one
  * thread. Fails: invalid, naming those that this processor runs. */
 bool api_use_kernel(const char *name, struct error *err) __attribute__((warn_unused_result));
 
@@ -89,16 +89,16 @@ void api_attention(const struct api_request *request, const struct api_limits *l
                    struct api_call *call);
 
 /* POST /v2/models/attention/infer, likewise. */
-void api_infer(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
-               struct api_call *call);
+void api_kserve(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
+                struct api_call *call);
 
 /* What the protocol's GET requests answer: static JSON. */
-enum api_infer_document {
-    API_INFER_SERVER,      /* /v2 */
-    API_INFER_MODEL,       /* /v2/models/attention */
-    API_INFER_MODEL_READY, /* /v2/models/attention/ready */
+enum api_kserve_document {
+    API_KSERVE_SERVER,      /* /v2 */
+    API_KSERVE_MODEL,       /* /v2/models/attention */
+    API_KSERVE_MODEL_READY, /* /v2/models/attention/ready */
 };
-const char *api_infer_document(enum api_infer_document which);
+const char *api_kserve_document(enum api_kserve_document which);
 
 /* Makes `call` the reply, in the words of call->face, for an error that arose outside of api (routing, limits, deadlines).
  * `allow` is for ERROR_METHOD, else NULL; static. */

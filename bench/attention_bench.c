@@ -16,9 +16,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/attention.h"
+#include "core/attention/attention.h"
 #include "core/blas.h"
-#include "core/kernels.h"
+#include "core/kernels/kernels.h"
 #include "core/random.h"
 
 #define TIMES_MAX 400000
@@ -99,7 +99,7 @@ static size_t ours(const struct shape *s, const struct buffers *b, const struct 
     int64_t *offsets = allocate(s->B * sizeof *offsets);
     for (size_t i = 0; i < s->B; i++)
         offsets[i] = (int64_t)s->Tk - (int64_t)s->Tq;
-    const struct attention_problem problem = {
+    const struct attention_params params = {
         .query = tensor_contiguous(b->query, DTYPE_F32, 4, q),
         .key = tensor_contiguous(b->key, DTYPE_F32, 4, k),
         .value = tensor_contiguous(b->value, DTYPE_F32, 4, k),
@@ -117,7 +117,7 @@ static size_t ours(const struct shape *s, const struct buffers *b, const struct 
     struct error err;
     error_init(&err);
     arena_init(&arena, SIZE_MAX / 2);
-    if (!attention_compute(&problem, &results, &arena, executor, &err))
+    if (!attention_compute(&params, &results, &arena, executor, &err))
         abort();
     size_t bytes = arena.used_bytes;
     arena_done(&arena);

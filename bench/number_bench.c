@@ -9,10 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/number_read.h"
-#include "api/number_row.h"
-#include "api/number_write.h"
-#include "tests/draw.h"
+#include "api/number/batch.h"
+#include "api/number/read.h"
+#include "api/number/write.h"
+#include "tests/support/draw.h"
 
 #define COUNT 1000000
 #define RUNS 15
@@ -120,7 +120,7 @@ static void read_f64(struct bench *b)
 
 static void write_row_f32(struct bench *b)
 {
-    char *end = number_row_write_f32(b->f32, COUNT, b->text);
+    char *end = number_batch_write_f32(b->f32, COUNT, b->text);
     b->text[0] = '[';
     *end++ = ']';
     b->text_bytes = (size_t)(end - b->text);
@@ -131,7 +131,7 @@ static void read_row_f32(struct bench *b)
 {
     const char *p = b->text + 1, *end = b->text + b->text_bytes;
     for (size_t i = 0; i < COUNT; i++) {
-        i += number_row_read_f32(&p, end, COUNT - 1 - i, &b->f32[i]);
+        i += number_batch_read_f32(&p, end, COUNT - 1 - i, &b->f32[i]);
         p = number_read_f32(p, end, &b->f32[i]);
         if (!p++)
             abort();

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/lift.h"
-#include "api/text_tensor.h"
+#include "api/json/extract.h"
+#include "api/json/tensor_write.h"
 
 #define RUNS 25
 #define JANSSON_RUNS 5
@@ -55,21 +55,21 @@ static double measure(void (*run)(struct bench *), struct bench *bench, int runs
 static void read_attnd(struct bench *b)
 {
     struct arena arena;
-    struct lift lift;
+    struct extract extract;
     struct error err;
-    arena_init(&arena, lift_scan_cost());
+    arena_init(&arena, extract_scan_cost());
     error_init(&err);
-    must(lift_scan(b->text, b->text_bytes, NULL, &arena, &lift, &err));
-    must(lift.array_count == 1 && lift.arrays[0].shape[0] == b->count);
-    must(lift_read(&lift, &lift.arrays[0], DTYPE_F32, "", b->numbers, &err));
+    must(extract_scan(b->text, b->text_bytes, NULL, &arena, &extract, &err));
+    must(extract.array_count == 1 && extract.arrays[0].shape[0] == b->count);
+    must(array_read(&extract, &extract.arrays[0], DTYPE_F32, "", b->numbers, &err));
     arena_done(&arena);
 }
 
 static void write_attnd(struct bench *b)
 {
     struct tensor t = tensor_contiguous(b->numbers, DTYPE_F32, 1, &b->count);
-    const struct text_style style = {.digits = DTYPE_F32, .decimals = -1};
-    must(text_tensor_write(&t, style, 0, b->count, b->room) <= b->room + b->room_bytes);
+    const struct number_style style = {.digits = DTYPE_F32, .decimals = -1};
+    must(tensor_write(&t, style, 0, b->count, b->room) <= b->room + b->room_bytes);
 }
 
 static void read_jansson(struct bench *b)
@@ -107,8 +107,8 @@ static void load(struct bench *b, const char *file_name)
     for (size_t i = 0; i < b->text_bytes; i++)
         b->count += b->text[i] == ',';
     b->count++;
-    const struct text_style style = {.digits = DTYPE_F32, .decimals = -1};
-    b->room_bytes = text_tensor_offset(DTYPE_F32, 1, &b->count, style, b->count) + TEXT_TENSOR_SLACK_BYTES;
+    const struct number_style style = {.digits = DTYPE_F32, .decimals = -1};
+    b->room_bytes = tensor_write_offset(DTYPE_F32, 1, &b->count, style, b->count) + TENSOR_WRITE_SLACK_BYTES;
     b->room_bytes = b->room_bytes > b->text_bytes ? b->room_bytes : b->text_bytes;
     b->numbers = malloc(b->count * sizeof *b->numbers);
     b->room = malloc(b->room_bytes);

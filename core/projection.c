@@ -12,7 +12,7 @@
 
 /* Small float32 items (T*C*O up to this, as 64 x 64 x 128) are summed in double and rounded once, as attention's are: what is
  * near the middle between two printed decimals falls to the same side on every processor. */
-#define WIDE_PRODUCTS_MAX ((size_t)64 * 64 * 128)
+#define F32_IN_F64_PRODUCTS_MAX ((size_t)64 * 64 * 128)
 
 struct projection {
     const struct tensor *x, *weight, *bias, *out;
@@ -90,7 +90,7 @@ bool projection_apply(const struct tensor *x, const struct tensor *weight, const
     assert(bias->data == NULL || (bias->rank == 1 && bias->shape[0] == p.O));
     if (tensor_count(ret) == 0)
         return true;
-    p.wide = x->dtype == DTYPE_F32 && size_multiply(size_multiply(p.T, p.C), p.O) <= WIDE_PRODUCTS_MAX;
+    p.wide = x->dtype == DTYPE_F32 && size_multiply(size_multiply(p.T, p.C), p.O) <= F32_IN_F64_PRODUCTS_MAX;
     p.tile_count = size_pieces(p.T, TOKEN_TILE);
     executor_run(executor, x->shape[0] * p.tile_count, tile_run, &p);
     if (atomic_load(&p.stopped))

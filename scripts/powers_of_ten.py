@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes api/powers_of_ten.c to standard output:  scripts/powers_of_ten.py > api/powers_of_ten.c
+"""Writes api/number/powers_of_ten.c to standard output:  scripts/powers_of_ten.py > api/number/powers_of_ten.c
 
-Before it writes, it checks the claims of api/powers_of_ten.h over the whole table.
+Before it writes, it checks the claims of api/number/powers_of_ten.h over the whole table.
 """
 POWER_MIN, POWER_MAX = -342, 324
 
@@ -27,7 +27,7 @@ def main():
         assert significand(q) >> 64 != 2**64 - 1 and significand(q) % 2**64 != 2**64 - 1
 
     print("/* Written by scripts/powers_of_ten.py. */")
-    print('#include "api/powers_of_ten.h"\n')
+    print('#include "api/number/powers_of_ten.h"\n')
     print("/* clang-format off */")
     print("const uint64_t powers_of_ten_exact[POWERS_OF_TEN_EXACT_MAX + 1] = {")
     for n in range(0, 20, 4):

@@ -5,10 +5,10 @@
 #include <time.h>
 
 #include "api/api.h"
-#include "server/clock.h"
-#include "server/daemon.h"
-#include "server/health_check.h"
-#include "server/signals.h"
+#include "server/http/daemon.h"
+#include "server/setup/health_check.h"
+#include "server/setup/signals.h"
+#include "server/work/clock.h"
 
 #define EXIT_WRONG_OPTIONS 2
 
@@ -104,7 +104,7 @@ int main(int argument_count, char **arguments)
     if (log == NULL)
         return fail(&err);
     options_log(&options, &machine, log);
-    options_log_strays(log);
+    options_log_unknown_variables(log);
     bool served = serve(&options, log, &err);
     log_stop(log);
     return served ? EXIT_SUCCESS : fail(&err);

@@ -112,7 +112,7 @@ test("PNG and SVG show the same cells", async (t) => {
     near(color, [253, 231, 37, 255], 3, "weight 1");
     const svg = readFileSync(await exported(page, "svg"), "utf8");
     equal((svg.match(/<title>/g) ?? []).length, 64, "cells");
-    ok(svg.includes("<title>7 → 3: 0.2297</title>") && svg.includes("<title>0 → 5: banned</title>"), "their numbers");
+    ok(svg.includes("<title>7 → 3: 0.2297</title>") && svg.includes("<title>0 → 5: masked</title>"), "their numbers");
     ok(/fill="rgb\(253,231,37\)"/.test(svg), "weight 1 in viridis");
     await useView(page, "lines");
     const lines = readFileSync(await exported(page, "svg"), "utf8");

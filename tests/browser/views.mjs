@@ -140,7 +140,7 @@ test("a large rectangle: tiles become whole, far cells are right, other stages c
     await page.focus("#map");
     await page.keyboard.press("Control+End");
     equal(await page.textContent("#cell-title"), "query 699 → key 1599", "the far corner");
-    ok(!(await page.evaluate(() => document.getElementById("map").map.picture.bits)), "nothing banned");
+    ok(!(await page.evaluate(() => document.getElementById("map").map.picture.bits)), "nothing masked");
     await useStage(page, "scores");
     await page.waitForFunction(() => document.getElementById("map").map.picture.stage === "scores");
 });
@@ -163,7 +163,7 @@ const checkTile = ([level, tileX, tileY]) => {
     return { shown, empty, wrong: wrong.slice(0, 5) };
 };
 
-test("where a pixel covers several cells it shows the largest: of every sign, each row's share, floats and doubles, banned ones left out", async (t) => {
+test("where a pixel covers several cells it shows the largest: of every sign, each row's share, floats and doubles, masked ones left out", async (t) => {
     const page = await open(t), request = { seed: 5, x: { shape: [1500, 8] }, projection: "identity", causal: true };
     for (const precision of ["float32", "float64"]) {
         await useJson(page, { ...request, precision });

@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/lift.h"
-#include "api/number_read.h"
-#include "api/number_write.h"
-#include "api/text_tensor.h"
-#include "tests/draw.h"
+#include "api/json/extract.h"
+#include "api/json/tensor_write.h"
+#include "api/number/read.h"
+#include "api/number/write.h"
+#include "tests/support/draw.h"
 
 #define F32_COUNT (UINT64_C(1) << 32)
 #define TENSOR_COUNT ((size_t)4096)
-#define TENSOR_TEXT_BYTES_MAX (TENSOR_COUNT * (NUMBER_F32_TEXT_BYTES_MAX + 1) + TEXT_TENSOR_SLACK_BYTES)
+#define TENSOR_TEXT_BYTES_MAX (TENSOR_COUNT * (NUMBER_F32_TEXT_BYTES_MAX + 1) + TENSOR_WRITE_SLACK_BYTES)
 
 /* Non-finite values are words, not numbers: of those only the word is checked. */
 static bool survives(float x, const char *text, const char *end)
@@ -49,10 +49,11 @@ static bool is_written(const float *x, const char *text, const char *end)
 static bool is_read(const float *x, const char *text, size_t text_bytes)
 {
     static float read[TENSOR_COUNT];
-    const struct lift lift = {.text = text, .text_bytes = text_bytes};
-    const struct lift_array array = {.text_bytes = text_bytes, .kind = LIFT_NUMBERS, .rank = 1, .shape = {TENSOR_COUNT}};
+    const struct extract extract = {.text = text, .text_bytes = text_bytes};
+    const struct json_array_text array = {
+        .text_bytes = text_bytes, .kind = JSON_ARRAY_NUMBERS, .rank = 1, .shape = {TENSOR_COUNT}};
     struct error err = {0};
-    if (!lift_read(&lift, &array, DTYPE_F32, "", read, &err))
+    if (!array_read(&extract, &array, DTYPE_F32, "", read, &err))
         return false;
     for (size_t i = 0; i < TENSOR_COUNT; i++)
         if (isnan(x[i]) ? !isnan(read[i]) : memcmp(&read[i], &x[i], sizeof x[i]) != 0)
@@ -65,8 +66,8 @@ static bool survive(const float *x)
     static char text[TENSOR_TEXT_BYTES_MAX];
     const size_t count = TENSOR_COUNT;
     const struct tensor tensor = tensor_contiguous((float *)x, DTYPE_F32, 1, &count);
-    const struct text_style style = {.digits = DTYPE_F32, .decimals = -1};
-    const char *end = text_tensor_write(&tensor, style, 0, count, text);
+    const struct number_style style = {.digits = DTYPE_F32, .decimals = -1};
+    const char *end = tensor_write(&tensor, style, 0, count, text);
     return is_written(x, text, end) && is_read(x, text, (size_t)(end - text));
 }
 

@@ -9,7 +9,7 @@
 
 #include "api/api.h"
 #include "core/size.h"
-#include "tests/fuzz_check.h"
+#include "tests/support/fuzz_check.h"
 
 #define MEMORY_BYTES_MAX ((size_t)64 << 20)
 #define PARSED_BYTES_MAX ((size_t)256 << 10) /* jansson takes its time over longer replies */
@@ -45,13 +45,13 @@ static void join_parts(struct exchange *e)
 {
     const struct api_reply *reply = &e->call.reply;
     e->text_bytes = reply->body_bytes;
-    for (size_t i = 0; i < reply->part_count; i++)
+    for (size_t i = 0; i < reply->chunk_count; i++)
         e->text_bytes += reply->parts[i].bytes;
     e->text = malloc(size_max(e->text_bytes, 1));
     CHECK(e->text != NULL);
     memcpy(e->text, reply->body, reply->body_bytes);
     char *at = e->text + reply->body_bytes;
-    for (size_t i = 0; i < reply->part_count; at += reply->parts[i].bytes, i++)
+    for (size_t i = 0; i < reply->chunk_count; at += reply->parts[i].bytes, i++)
         memcpy(at, reply->parts[i].data, reply->parts[i].bytes);
 }
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/safetensors.h"
-#include "tests/fuzz_call.h"
+#include "api/protocol/safetensors.h"
+#include "tests/support/fuzz_call.h"
 
 #define HEADER_END 255
 #define LENGTH_BYTES 8

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/case_file.h"
-#include "tests/conformance_file.h"
-#include "tests/grid.h"
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
-#include "tests/number_text.h"
-#include "tests/request_check.h"
-#include "tests/setting.h"
+#include "tests/support/case_file.h"
+#include "tests/support/conformance_file.h"
+#include "tests/support/environment.h"
+#include "tests/support/json_tensor.h"
+#include "tests/support/number_text.h"
+#include "tests/support/request_check.h"
 
 #define HALF_A_DIGIT 0.51e-4
 
@@ -39,12 +39,12 @@ static void check_printed(const json_t *reply, const char *result, json_t *noteb
 {
     size_t count;
     double *want = conformance_numbers(conformance_at(notebook, path), &count);
-    struct grid got = grid_read(json_object_get(reply, result), false);
+    struct json_tensor got = json_tensor_read(json_object_get(reply, result), false);
     assert_true(got.count >= count);
     for (size_t k = 0; k < count; k++)
         if (got.values[k] != want[k] && !(fabs(got.values[k] - want[k]) <= HALF_A_DIGIT))
             fail_msg("%s[%zu] is %.9g, the notebook prints %.4f", result, k, got.values[k], want[k]);
-    grid_done(&got);
+    json_tensor_done(&got);
     free(want);
 }
 
@@ -68,12 +68,12 @@ static void test_notebook(void **state)
 
 static void check_values(const json_t *reply, const char *result, size_t count, const double *want)
 {
-    struct grid got = grid_read(json_object_get(reply, result), false);
+    struct json_tensor got = json_tensor_read(json_object_get(reply, result), false);
     assert_int_equal(got.count, count);
     for (size_t k = 0; k < count; k++)
         if (!(fabs(got.values[k] - want[k]) <= 1e-6))
             fail_msg("%s[%zu] is %.9g, should be %.9g", result, k, got.values[k], want[k]);
-    grid_done(&got);
+    json_tensor_done(&got);
 }
 
 static void test_own_tensors(void **state)
@@ -166,7 +166,7 @@ static void check_bits(const struct reply *reply, size_t count, const float *sen
 static void test_floats_come_back(void **state)
 {
     (void)state;
-    const size_t shape[4] = {1, 8, setting_slow() ? 128 : 2048, 64}, count = shape[1] * shape[2] * shape[3];
+    const size_t shape[4] = {1, 8, environment_slow() ? 128 : 2048, 64}, count = shape[1] * shape[2] * shape[3];
     struct attnd *attnd = attnd_start(NULL, NULL);
     struct draw draw = {1};
     float *floats = malloc(count * sizeof *floats);

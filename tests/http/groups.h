@@ -2,7 +2,7 @@
 #ifndef ATTND_TESTS_HTTP_GROUPS_H
 #define ATTND_TESTS_HTTP_GROUPS_H
 
-#include "tests/check.h"
+#include "tests/support/check.h"
 
 struct group {
     const struct CMUnitTest *tests;

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "tests/check.h"
+#include "tests/support/check.h"
 
 #define HTTP_TEST(function) cmocka_unit_test_teardown(function, harness_teardown)
 

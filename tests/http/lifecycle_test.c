@@ -272,7 +272,7 @@ static void test_end_right_after_the_start(void **state)
         attnd_stop(attnd_start(NULL));
 }
 
-static void *ask_for_ever(void *argument)
+static void *client_loop(void *argument)
 {
     const struct attnd *attnd = argument;
     for (bool answered = true; answered;) {
@@ -291,7 +291,7 @@ static void test_end_while_asked(void **state)
     (void)state;
     struct attnd *attnd = attnd_start(NULL);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(pthread_create(&askers[i], NULL, ask_for_ever, attnd), 0);
+        assert_int_equal(pthread_create(&askers[i], NULL, client_loop, attnd), 0);
     sleep_s(0.5);
     (void)kill(attnd->pid, SIGTERM);
     for (size_t i = 0; i < 4; i++)

@@ -6,14 +6,14 @@
 
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
-#include "tests/setting.h"
+#include "tests/support/environment.h"
 
 #define MIB ((size_t)1 << 20)
 
 /* Sanitizers keep what was freed. */
 static void assert_resident_below(const struct attnd *attnd, size_t bytes)
 {
-    if (!setting_slow())
+    if (!environment_slow())
         assert_true(attnd_resident_bytes(attnd) < bytes);
 }
 
@@ -276,7 +276,7 @@ static char *answer_on_own_connection(const struct attnd *attnd, const char *req
 {
     double sent_s = seconds_now();
     char *answer = raw_exchange(attnd, request, false);
-    assert_true(seconds_now() - sent_s < (setting_slow() ? 20 : 10));
+    assert_true(seconds_now() - sent_s < (environment_slow() ? 20 : 10));
     return answer;
 }
 

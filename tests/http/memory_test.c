@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/case_file.h"
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
-#include "tests/setting.h"
+#include "tests/support/case_file.h"
+#include "tests/support/environment.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -65,7 +65,7 @@ static void check_long(const char *json)
     check_status(attnd, json, 200);
     size_t taken = peak_bytes(attnd) - before;
     print_message("%zu tokens, %zu MiB of body: %zu MiB taken\n", (size_t)LONG_TOKENS, body_bytes / MIB, taken / MIB);
-    if (!setting_slow()) /* a sanitizer takes memory of its own */
+    if (!environment_slow()) /* a sanitizer takes memory of its own */
         assert_true(taken < body_bytes + LONG_BYTES_MAX);
     attnd_stop(attnd);
 }
@@ -119,7 +119,7 @@ static void test_huge_shapes(void **state)
     print_message("refused after %.2f ms; resident %zu KiB before, %zu KiB after\n", seconds * 1e3, before / 1024,
                   after / 1024);
     assert_true(seconds < 0.5);
-    if (!setting_slow())
+    if (!environment_slow())
         assert_true(after <= before + STANDS_STILL_BYTES);
     attnd_stop(attnd);
 }
@@ -152,8 +152,8 @@ static void test_many_requests(void **state)
     (void)state;
     struct attnd *attnd = attnd_start(NULL, NULL);
     json_t *cases = cases_load();
-    size_t count = setting_slow() ? MIXED_REQUESTS / 20 : MIXED_REQUESTS;
-    size_t warm = setting_slow() ? count : WARM_ROUNDS * json_array_size(cases);
+    size_t count = environment_slow() ? MIXED_REQUESTS / 20 : MIXED_REQUESTS;
+    size_t warm = environment_slow() ? count : WARM_ROUNDS * json_array_size(cases);
     for (size_t n = 0; n < warm; n++)
         send_mixed(attnd, cases, n);
     size_t before = attnd_resident_bytes(attnd);
@@ -161,7 +161,7 @@ static void test_many_requests(void **state)
         send_mixed(attnd, cases, n);
     size_t after = attnd_resident_bytes(attnd);
     print_message("%zu requests: resident %zu KiB before, %zu KiB after\n", count, before / 1024, after / 1024);
-    if (!setting_slow())
+    if (!environment_slow())
         assert_true(after <= before + FLAT_BYTES);
     json_decref(cases);
     attnd_stop(attnd); /* under a sanitizer, fails where anything leaked */

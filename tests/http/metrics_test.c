@@ -27,7 +27,7 @@ static void assert_sample(const struct attnd *attnd, const char *name, double wa
         fail_msg("%s is %g, %g wanted", name, value, wanted);
 }
 
-static void ask(const struct attnd *attnd, const char *path, const char *json, long status)
+static void client(const struct attnd *attnd, const char *path, const char *json, long status)
 {
     struct reply reply = post_json(attnd, path, json, NULL);
     assert_int_equal(reply.status, status);
@@ -39,11 +39,11 @@ static void test_counted(void **state)
     (void)state;
     struct attnd *attnd = attnd_start("--threads", "2", "--max-connections", "77");
     assert_sample(attnd, "attnd_request_duration_seconds_count{path=\"/attention\"}", 0);
-    ask(attnd, "/attention", SMALL_JSON, 200);
-    ask(attnd, "/attention", SMALL_JSON, 200);
-    ask(attnd, "/attention", "{\"query\": 1}", 422);
-    ask(attnd, "/v2/models/attention/versions/1/infer", "{\"inputs\":[]}", 422);
-    ask(attnd, "/nowhere", "{}", 404);
+    client(attnd, "/attention", SMALL_JSON, 200);
+    client(attnd, "/attention", SMALL_JSON, 200);
+    client(attnd, "/attention", "{\"query\": 1}", 422);
+    client(attnd, "/v2/models/attention/versions/1/infer", "{\"inputs\":[]}", 422);
+    client(attnd, "/nowhere", "{}", 404);
     assert_sample(attnd, "attnd_requests_total{path=\"/attention\",status=\"200\"}", 2);
     assert_sample(attnd, "attnd_requests_total{path=\"/attention\",status=\"422\"}", 1);
     assert_sample(attnd, "attnd_requests_total{path=\"/v2/models/attention/infer\",status=\"422\"}", 1);

@@ -11,7 +11,7 @@
 #define LIVE "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n"
 #define LIVE_CLOSE "GET /health/live HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"
 
-static char *join(const char *a, const char *b, const char *c)
+static char *concatenate(const char *a, const char *b, const char *c)
 {
     char *text = NULL;
     assert_true(asprintf(&text, "%s%s%s", a, b, c) >= 0);
@@ -51,8 +51,8 @@ static void test_pipelined(void **state)
 {
     (void)state;
     char *post_text = raw_post("/attention", "", SMALL_JSON);
-    char *text = join(post_text, LIVE, post_text);
-    char *more = join(text, text, LIVE_CLOSE);
+    char *text = concatenate(post_text, LIVE, post_text);
+    char *more = concatenate(text, text, LIVE_CLOSE);
     char *answer = raw_exchange(attnd_shared(), more, false);
     assert_int_equal(count_of(answer, "HTTP/1.1 200 OK"), 7);
     assert_int_equal(count_of(answer, "\"output\":"), 4);
@@ -70,7 +70,7 @@ static void test_pipelined_behind_a_long_job(void **state)
     const struct attnd *attnd = attnd_shared();
     char *json = busy_json(attnd, 1);
     char *post_text = raw_post("/attention", "", json);
-    char *text = join(post_text, LIVE_CLOSE, "");
+    char *text = concatenate(post_text, LIVE_CLOSE, "");
     char *answer = raw_exchange(attnd, text, false);
     assert_int_equal(count_of(answer, "HTTP/1.1 200 OK"), 2);
     assert_true(strstr(answer, "\"lse\"") < strstr(answer, "\"live\""));
@@ -164,7 +164,7 @@ static void test_half_closed_long_job(void **state)
     const struct attnd *attnd = attnd_shared();
     char *json = busy_json(attnd, 2);
     char *post_text = raw_post("/attention", "", json);
-    char *text = join(post_text, LIVE, "");
+    char *text = concatenate(post_text, LIVE, "");
     char *answer = raw_exchange(attnd, text, true);
     assert_int_equal(count_of(answer, "HTTP/1.1 200 OK"), 2);
     assert_non_null(strstr(answer, "\"lse\":"));

@@ -8,8 +8,8 @@
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
 
-#define INFER_PATH "/v2/models/attention/infer"
-#define INFER_JSON                                                                                                             \
+#define KSERVE_PATH "/v2/models/attention/infer"
+#define KSERVE_JSON                                                                                                            \
     "{\"inputs\":[{\"name\":\"Q\",\"datatype\":\"FP32\",\"shape\":[1,1,1,1],\"data\":[0]},"                                    \
     "{\"name\":\"K\",\"datatype\":\"FP32\",\"shape\":[1,1,2,1],\"data\":[0,0]},"                                               \
     "{\"name\":\"V\",\"datatype\":\"FP32\",\"shape\":[1,1,2,1],\"data\":[10,20]}]}"
@@ -56,7 +56,7 @@ static void check_counts(const json_t *model, json_int_t success, json_int_t fai
                 part(model, "success", "ns"));
 }
 
-static void infer(const struct attnd *attnd, const char *path, const char *json, long status)
+static void kserve(const struct attnd *attnd, const char *path, const char *json, long status)
 {
     struct reply reply = post_json(attnd, path, json, NULL);
     assert_int_equal(reply.status, status);
@@ -72,10 +72,10 @@ static void test_statistics(void **state)
     json_t *model = statistics(attnd, paths[0]);
     check_counts(model, 0, 0);
     json_decref(model);
-    infer(attnd, INFER_PATH, INFER_JSON, 200);
-    infer(attnd, INFER_PATH, "{\"inputs\":[]}", 422);
-    infer(attnd, "/v2/models/attention/versions/1/infer", INFER_JSON, 200);
-    infer(attnd, "/attention", SMALL_JSON, 200); /* has no part in the protocol's statistics */
+    kserve(attnd, KSERVE_PATH, KSERVE_JSON, 200);
+    kserve(attnd, KSERVE_PATH, "{\"inputs\":[]}", 422);
+    kserve(attnd, "/v2/models/attention/versions/1/infer", KSERVE_JSON, 200);
+    kserve(attnd, "/attention", SMALL_JSON, 200); /* has no part in the protocol's statistics */
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         model = statistics(attnd, paths[i]);
         check_counts(model, 2, 1);

@@ -5,12 +5,12 @@
 #ifndef ATTND_TESTS_TOOLS_ANALYSER_H
 #define ATTND_TESTS_TOOLS_ANALYSER_H
 
-#include "api/envelope.h"
+#include "api/json/document.h"
 #include "core/error.h"
 
 #define error_set(...) ((void)error_set(__VA_ARGS__), 0)
 #define error_set_at(...) ((void)error_set_at(__VA_ARGS__), 0)
 #define error_set_limit(...) ((void)error_set_limit(__VA_ARGS__), 0)
-#define envelope_refuse(...) ((void)envelope_refuse(__VA_ARGS__), 0)
+#define document_refuse(...) ((void)document_refuse(__VA_ARGS__), 0)
 
 #endif

@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/lift.h"
-#include "tests/ask.h"
-#include "tests/check.h"
-#include "tests/view.h"
+#include "api/json/extract.h"
+#include "tests/support/check.h"
+#include "tests/support/client.h"
+#include "tests/support/view.h"
 
 #define REQUEST "{\"query\":[[1,0],[0,1]],\"key\":[[1,0],[0,1]],\"value\":[[10],[20]]}"
 
 /* A body given as a string literal, NUL bytes in it and all. */
-#define REFUSED(body, status, pointer, words) ask_refused(body, sizeof(body) - 1, status, pointer, words)
+#define REFUSED(body, status, pointer, words) client_refused(body, sizeof(body) - 1, status, pointer, words)
 
 /* `prefix`, `count` times `part`, `suffix`; new, NUL-terminated. */
 static char *repeated(const char *prefix, const char *part, size_t count, const char *suffix)
@@ -29,7 +29,7 @@ static void check_repeated(const char *prefix, const char *part, size_t count, c
                            const char *words)
 {
     char *text = repeated(prefix, part, count, suffix);
-    ask_refused(text, strlen(text), status, "", words);
+    client_refused(text, strlen(text), status, "", words);
     free(text);
 }
 
@@ -70,15 +70,15 @@ static void test_quotes_are_cut(void **state)
         char prefix[100];
         (void)snprintf(prefix, sizeof prefix, "{\"layout\": \"%0*d", (int)bytes, 0);
         char *text = repeated(prefix, "\xe2\x82\xac", 30, "\"}");
-        ask_refused(text, strlen(text), 422, "/layout", "\"bthd\"");
+        client_refused(text, strlen(text), 422, "/layout", "\"bthd\"");
         free(text);
         (void)snprintf(prefix, sizeof prefix, "{\"%0*d", (int)bytes, 0);
         text = repeated(prefix, "\xe2\x82\xac", 120, "\": 1}");
-        struct ask ask;
-        ask_attention(&ask, "a long name", text, strlen(text), NULL);
-        ask_check_reply(&ask);
-        assert_int_equal(ask.call.reply.status, 422);
-        ask_done(&ask);
+        struct client client;
+        client_attention(&client, "a long name", text, strlen(text), NULL);
+        client_check_reply(&client);
+        assert_int_equal(client.call.reply.status, 422);
+        client_done(&client);
         free(text);
     }
 }
@@ -88,11 +88,11 @@ static void test_cut_anywhere(void **state)
 {
     (void)state;
     for (size_t bytes = 0; bytes < sizeof REQUEST - 1; bytes++)
-        ask_refused(REQUEST, bytes, 400, "", "line 1, column ");
-    struct ask ask;
-    ask_attention(&ask, "whole", REQUEST, sizeof REQUEST - 1, NULL);
-    ask_check_ok(&ask);
-    ask_done(&ask);
+        client_refused(REQUEST, bytes, 400, "", "line 1, column ");
+    struct client client;
+    client_attention(&client, "whole", REQUEST, sizeof REQUEST - 1, NULL);
+    client_check_ok(&client);
+    client_done(&client);
 }
 
 /* Any one byte of a request put in place of another: answered or refused, never worse. */
@@ -105,12 +105,12 @@ static void test_bytes_changed(void **state)
     for (size_t at = 0; at < sizeof body - 1; at++) {
         for (size_t i = 0; i < sizeof others; i++) {
             body[at] = others[i];
-            struct ask ask;
-            ask_attention(&ask, "a changed byte", body, sizeof body - 1, NULL);
-            ask_check_reply(&ask);
-            int status = ask.call.reply.status;
+            struct client client;
+            client_attention(&client, "a changed byte", body, sizeof body - 1, NULL);
+            client_check_reply(&client);
+            int status = client.call.reply.status;
             assert_true(status == 200 || status == 400 || status == 422);
-            ask_done(&ask);
+            client_done(&client);
         }
         body[at] = REQUEST[at];
     }
@@ -121,7 +121,7 @@ static void test_nesting(void **state)
     (void)state;
     check_repeated("{\"query\":", "[", 200000, "", 413, "32");
     char *open = repeated("{\"query\":", "[", 100000, "1"), *text = repeated(open, "]", 100000, "}");
-    ask_refused(text, strlen(text), 422, "/query", "100000 dimensions");
+    client_refused(text, strlen(text), 422, "/query", "100000 dimensions");
     free(open);
     free(text);
     check_repeated("", "{\"a\":", 100000, "", 413, "32");
@@ -131,22 +131,22 @@ static void test_nesting(void **state)
     check_repeated("{\"query\":", "[{\"a\":", 100000, "", 413, "32");
 }
 
-/* The envelope is what is left without the number arrays; white space is not counted. */
-static void test_envelope(void **state)
+/* The document is what is left without the number arrays; white space is not counted. */
+static void test_document(void **state)
 {
     (void)state;
-    check_repeated("{\"layout\": \"", "a", LIFT_ENVELOPE_BYTES_MAX, "\"}", 413, "65536");
-    check_repeated("{", "\"seed\": 1, ", LIFT_ENVELOPE_BYTES_MAX / 8, "}", 413, "65536");
-    check_repeated("[", "{},", LIFT_ENVELOPE_BYTES_MAX, "{}]", 413, "65536");
-    check_repeated("{\"projection\": {", "\"a\": [1], ", LIFT_ARRAYS_MAX + 1, "}}", 413, "256");
-    char *text = repeated("{\"projection\": [\"a\"", ", [1]", LIFT_ARRAYS_MAX, "]}");
-    ask_refused(text, strlen(text), 422, "/projection", "\"identity\"");
+    check_repeated("{\"layout\": \"", "a", DOCUMENT_BYTES_MAX, "\"}", 413, "65536");
+    check_repeated("{", "\"seed\": 1, ", DOCUMENT_BYTES_MAX / 8, "}", 413, "65536");
+    check_repeated("[", "{},", DOCUMENT_BYTES_MAX, "{}]", 413, "65536");
+    check_repeated("{\"projection\": {", "\"a\": [1], ", EXTRACT_ARRAYS_MAX + 1, "}}", 413, "256");
+    char *text = repeated("{\"projection\": [\"a\"", ", [1]", EXTRACT_ARRAYS_MAX, "]}");
+    client_refused(text, strlen(text), 422, "/projection", "\"identity\"");
     free(text);
-    text = repeated(REQUEST, " ", 3 * LIFT_ENVELOPE_BYTES_MAX, "");
-    struct ask ask;
-    ask_attention(&ask, "white space", text, strlen(text), NULL);
-    ask_check_ok(&ask);
-    ask_done(&ask);
+    text = repeated(REQUEST, " ", 3 * DOCUMENT_BYTES_MAX, "");
+    struct client client;
+    client_attention(&client, "white space", text, strlen(text), NULL);
+    client_check_ok(&client);
+    client_done(&client);
     free(text);
 }
 
@@ -154,13 +154,13 @@ static void test_long_lists(void **state)
 {
     (void)state;
     char *text = repeated("{\"query\":{\"shape\":[1", ",1", 100000, "],\"data\":[1]}}");
-    ask_refused(text, strlen(text), 422, "/query/shape", "100001 integers");
+    client_refused(text, strlen(text), 422, "/query/shape", "100001 integers");
     free(text);
     text = repeated("{\"return\":[\"output\"", ",\"output\"", 5000, "],\"query\":[[1]],\"key\":[[1]],\"value\":[[1]]}");
-    struct ask ask;
-    ask_attention(&ask, "names", text, strlen(text), NULL);
-    ask_check_ok(&ask);
-    ask_done(&ask);
+    struct client client;
+    client_attention(&client, "names", text, strlen(text), NULL);
+    client_check_ok(&client);
+    client_done(&client);
     free(text);
 }
 
@@ -181,7 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nul_bytes),    cmocka_unit_test(test_no_utf8),       cmocka_unit_test(test_quotes_are_cut),
         cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_bytes_changed), cmocka_unit_test(test_nesting),
-        cmocka_unit_test(test_envelope),     cmocka_unit_test(test_long_lists),    cmocka_unit_test(test_no_body),
+        cmocka_unit_test(test_document),     cmocka_unit_test(test_long_lists),    cmocka_unit_test(test_no_body),
     };
     api_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

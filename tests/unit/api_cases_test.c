@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/ask.h"
-#include "tests/case_file.h"
-#include "tests/check.h"
-#include "tests/grid.h"
-#include "tests/request_check.h"
-#include "tests/view.h"
+#include "tests/support/case_file.h"
+#include "tests/support/check.h"
+#include "tests/support/client.h"
+#include "tests/support/json_tensor.h"
+#include "tests/support/request_check.h"
+#include "tests/support/view.h"
 
 #define CASES_MAX 2000
 #define MEMORY_BYTES ((size_t)64 << 20) /* of a request, where a case says nothing else */
@@ -33,16 +33,16 @@ static void check_members(json_t *test)
     }
 }
 
-static void check_numbers(const char *name, json_t *expect, const struct ask *ask)
+static void check_numbers(const char *name, json_t *expect, const struct client *client)
 {
     const char *result;
     json_t *value;
     json_object_foreach(expect, result, value)
     {
-        json_t *reply = json_object_get(ask->reply, result);
+        json_t *reply = json_object_get(client->reply, result);
         if (reply == NULL)
             fail_msg("%s: the reply has no %s", name, result);
-        struct grid want = grid_read(value, false), got = grid_read(reply, false);
+        struct json_tensor want = json_tensor_read(value, false), got = json_tensor_read(reply, false);
         assert_int_equal(got.rank, want.rank);
         assert_memory_equal(got.shape, want.shape, got.rank * sizeof *got.shape);
         for (size_t k = 0; k < want.count; k++) {
@@ -51,49 +51,49 @@ static void check_numbers(const char *name, json_t *expect, const struct ask *as
             if (!same && !(off <= EXPECTED_TOLERANCE * fmax(1, fabs(want.values[k]))))
                 fail_msg("%s: %s[%zu] is %.9g, should be %.9g", name, result, k, got.values[k], want.values[k]);
         }
-        grid_done(&want);
-        grid_done(&got);
+        json_tensor_done(&want);
+        json_tensor_done(&got);
     }
 }
 
 /* "shapes": of results in the flat format, which keeps what nested arrays cannot show, as [0, 5]. */
-static void check_shapes(const char *name, json_t *shapes, const struct ask *ask)
+static void check_shapes(const char *name, json_t *shapes, const struct client *client)
 {
     const char *result;
     json_t *shape;
     json_object_foreach(shapes, result, shape)
     {
-        if (!json_equal(json_object_get(json_object_get(ask->reply, result), "shape"), shape))
+        if (!json_equal(json_object_get(json_object_get(client->reply, result), "shape"), shape))
             fail_msg("%s: %s has not the shape that was expected", name, result);
     }
 }
 
-static void check_warnings(const char *name, json_t *words, const struct ask *ask)
+static void check_warnings(const char *name, json_t *words, const struct client *client)
 {
     for (size_t i = 0; i < json_array_size(words); i++) {
-        char *warnings = json_dumps(json_object_get(ask->reply, "warnings"), 0);
+        char *warnings = json_dumps(json_object_get(client->reply, "warnings"), 0);
         if (strstr(warnings, json_string_value(json_array_get(words, i))) == NULL)
             fail_msg("%s: no warning mentions \"%s\": %s", name, json_string_value(json_array_get(words, i)), warnings);
         free(warnings);
     }
 }
 
-static void check_problem(const char *name, json_t *test, const struct ask *ask)
+static void check_problem(const char *name, json_t *test, const struct client *client)
 {
     json_t *words = json_object_get(test, "detail_mentions"), *limit = json_object_get(test, "limit");
-    const char *detail = ask_problem_text(ask, "detail"), *pointer = case_text(test, "pointer");
+    const char *detail = client_problem_text(client, "detail"), *pointer = case_text(test, "pointer");
     for (size_t i = 0; i < json_array_size(words); i++)
         if (strstr(detail, json_string_value(json_array_get(words, i))) == NULL)
             fail_msg("%s: the detail does not mention \"%s\": %s", name, json_string_value(json_array_get(words, i)), detail);
-    if (pointer != NULL && strcmp(pointer, ask_problem_text(ask, "pointer")) != 0)
-        fail_msg("%s: points to \"%s\", should to \"%s\": %s", name, ask_problem_text(ask, "pointer"), pointer, detail);
-    if (limit != NULL && !json_equal(limit, json_object_get(ask->reply, "limit")))
+    if (pointer != NULL && strcmp(pointer, client_problem_text(client, "pointer")) != 0)
+        fail_msg("%s: points to \"%s\", should to \"%s\": %s", name, client_problem_text(client, "pointer"), pointer, detail);
+    if (limit != NULL && !json_equal(limit, json_object_get(client->reply, "limit")))
         fail_msg("%s: not the limit that was expected: %s", name, detail);
 }
 
 /* Notes what the arena had given out before the computed cost was granted. */
 struct spending {
-    const struct ask *ask;
+    const struct client *client;
     size_t used_before_bytes;
 };
 
@@ -102,7 +102,7 @@ static bool note_spending(void *context, size_t bytes, struct error *err)
     (void)bytes;
     (void)err;
     struct spending *spending = context;
-    spending->used_before_bytes = spending->ask->call.arena.used_bytes;
+    spending->used_before_bytes = spending->client->call.arena.used_bytes;
     return true;
 }
 
@@ -112,29 +112,30 @@ static void runs_as_expected(void **state)
     const char *name = case_text(test, "name");
     char *body = case_body(test);
     json_t *memory = json_object_get(test, "memory_bytes_max");
-    struct ask ask;
-    struct spending spending = {.ask = &ask};
+    struct client client;
+    struct spending spending = {.client = &client};
     const struct api_limits limits = {
         .request_memory_bytes_max = memory ? (size_t)json_integer_value(memory) : MEMORY_BYTES,
         .reserve = note_spending,
         .reserve_context = &spending,
     };
     check_members(test);
-    ask_attention_with(&ask, name, body, strlen(body), case_text(test, "content_type"), &limits, NULL);
+    client_attention_with(&client, name, body, strlen(body), case_text(test, "content_type"), &limits, NULL);
     json_int_t status = json_integer_value(json_object_get(test, "status"));
-    if (ask.call.reply.status != status)
-        fail_msg("%s: status %d, should be %d: %s", name, ask.call.reply.status, (int)status, ask_problem_text(&ask, "detail"));
+    if (client.call.reply.status != status)
+        fail_msg("%s: status %d, should be %d: %s", name, client.call.reply.status, (int)status,
+                 client_problem_text(&client, "detail"));
     if (status != 200) {
-        check_problem(name, test, &ask);
+        check_problem(name, test, &client);
     } else {
-        assert_true(ask.call.arena.used_bytes - spending.used_before_bytes <= ask.call.reserved_bytes);
+        assert_true(client.call.arena.used_bytes - spending.used_before_bytes <= client.call.reserved_bytes);
         if (request != NULL)
-            request_check(name, request, ask.reply);
-        check_numbers(name, json_object_get(test, "expect"), &ask);
-        check_shapes(name, json_object_get(test, "shapes"), &ask);
-        check_warnings(name, json_object_get(test, "warnings_mention"), &ask);
+            request_check(name, request, client.reply);
+        check_numbers(name, json_object_get(test, "expect"), &client);
+        check_shapes(name, json_object_get(test, "shapes"), &client);
+        check_warnings(name, json_object_get(test, "warnings_mention"), &client);
     }
-    ask_done(&ask);
+    client_done(&client);
     free(body);
 }
 

@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/ask.h"
-#include "tests/check.h"
-#include "tests/setting.h"
-#include "tests/worker_pool.h"
+#include "tests/support/check.h"
+#include "tests/support/client.h"
+#include "tests/support/environment.h"
+#include "tests/support/worker_pool.h"
 
 #define MEMORY_BYTES ((size_t)64 << 20)
 #define MEMORY_BYTES_SLOW ((size_t)4 << 20) /* where everything takes long */
@@ -37,17 +37,17 @@ static void check_quick(const char *body)
     struct worker_pool pool;
     worker_pool_init(&pool, 1);
     pool.stop_after = STOPS_AFTER;
-    const struct api_limits limits = {.request_memory_bytes_max = setting_slow() ? MEMORY_BYTES_SLOW : MEMORY_BYTES};
-    struct ask ask;
+    const struct api_limits limits = {.request_memory_bytes_max = environment_slow() ? MEMORY_BYTES_SLOW : MEMORY_BYTES};
+    struct client client;
     double started_s = used_s();
-    ask_attention_with(&ask, body, body, strlen(body), NULL, &limits, &pool.executor);
+    client_attention_with(&client, body, body, strlen(body), NULL, &limits, &pool.executor);
     double seconds = used_s() - started_s;
-    int status = ask.call.reply.status;
-    if (status != 200 && status != 413 && status != 422 && ask.call.reply.error != ERROR_DEADLINE)
-        fail_msg("%s: status %d: %s", body, status, ask_problem_text(&ask, "detail"));
-    if (seconds > SECONDS_MAX * (setting_slow() ? 20 : 1))
+    int status = client.call.reply.status;
+    if (status != 200 && status != 413 && status != 422 && client.call.reply.error != ERROR_DEADLINE)
+        fail_msg("%s: status %d: %s", body, status, client_problem_text(&client, "detail"));
+    if (seconds > SECONDS_MAX * (environment_slow() ? 20 : 1))
         fail_msg("%s: status %d after %.3f s", body, status, seconds);
-    ask_done(&ask);
+    client_done(&client);
 }
 
 static const uint64_t lengths[] = {0, 1, 1000, 2147483647};
@@ -64,7 +64,7 @@ static uint64_t length_of(size_t number, size_t place)
 /* Which of a test's combinations are tried: where everything takes long, some of them. */
 static bool skipped(size_t n)
 {
-    return setting_slow() && n % 11 != 0;
+    return environment_slow() && n % 11 != 0;
 }
 
 static void test_tensors(void **state)
@@ -161,11 +161,11 @@ static void test_sums_do_not_wrap(void **state)
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         for (int refuses = 0; refuses <= 1; refuses++) {
             const struct api_limits limits = {.request_memory_bytes_max = refuses ? SIZE_MAX : SIZE_MAX / 2, .reserve = refuse};
-            struct ask ask;
-            ask_attention_with(&ask, bodies[i], bodies[i], strlen(bodies[i]), NULL, &limits, NULL);
-            if (ask.call.reply.status != 413 && ask.call.reply.status != 503)
-                fail_msg("%s: status %d", bodies[i], ask.call.reply.status);
-            ask_done(&ask);
+            struct client client;
+            client_attention_with(&client, bodies[i], bodies[i], strlen(bodies[i]), NULL, &limits, NULL);
+            if (client.call.reply.status != 413 && client.call.reply.status != 503)
+                fail_msg("%s: status %d", bodies[i], client.call.reply.status);
+            client_done(&client);
         }
     }
 }

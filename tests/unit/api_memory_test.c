@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/ask.h"
-#include "tests/check.h"
-#include "tests/worker_pool.h"
+#include "tests/support/check.h"
+#include "tests/support/client.h"
+#include "tests/support/worker_pool.h"
 
 static size_t blocks_left = SIZE_MAX; /* that aligned_alloc still gives */
 
@@ -160,26 +160,26 @@ static void test_limit_is_exact(void **state)
         struct granting granting = {0};
         struct api_limits limits = {
             .request_memory_bytes_max = ASK_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
-        struct ask ask;
-        ask_attention_with(&ask, text, text, strlen(text), NULL, &limits, NULL);
-        ask_check_ok(&ask);
-        ask_done(&ask);
+        struct client client;
+        client_attention_with(&client, text, text, strlen(text), NULL, &limits, NULL);
+        client_check_ok(&client);
+        client_done(&client);
         size_t cost_bytes = granting.asked_bytes;
         const size_t enough[] = {cost_bytes, cost_bytes + 1}, little[] = {cost_bytes - 1, cost_bytes / 2, 64, 1, 0};
         for (size_t k = 0; k < sizeof enough / sizeof *enough; k++) {
             limits.request_memory_bytes_max = enough[k];
-            ask_attention_with(&ask, text, text, strlen(text), NULL, &limits, NULL);
-            ask_check_ok(&ask);
-            ask_done(&ask);
+            client_attention_with(&client, text, text, strlen(text), NULL, &limits, NULL);
+            client_check_ok(&client);
+            client_done(&client);
         }
         for (size_t k = 0; k < sizeof little / sizeof *little; k++) {
             limits.request_memory_bytes_max = little[k];
-            ask_attention_with(&ask, text, text, strlen(text), NULL, &limits, NULL);
-            assert_int_equal(ask.call.reply.status, 413);
-            const json_t *limit = json_object_get(ask.reply, "limit");
+            client_attention_with(&client, text, text, strlen(text), NULL, &limits, NULL);
+            assert_int_equal(client.call.reply.status, 413);
+            const json_t *limit = json_object_get(client.reply, "limit");
             assert_string_equal(json_string_value(json_object_get(limit, "name")), "max-request-memory");
             assert_int_equal(json_integer_value(json_object_get(limit, "value")), little[k]);
-            ask_done(&ask);
+            client_done(&client);
         }
     }
 }
@@ -196,11 +196,11 @@ static void test_workers_cost(void **state)
         struct granting granting = {0};
         const struct api_limits limits = {
             .request_memory_bytes_max = ASK_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
-        struct ask ask;
+        struct client client;
         worker_pool_init(&pool, workers);
-        ask_attention_with(&ask, "workers", request, strlen(request), NULL, &limits, &pool.executor);
-        ask_check_ok(&ask);
-        ask_done(&ask);
+        client_attention_with(&client, "workers", request, strlen(request), NULL, &limits, &pool.executor);
+        client_check_ok(&client);
+        client_done(&client);
         assert_true(granting.asked_bytes > before);
         before = granting.asked_bytes;
     }

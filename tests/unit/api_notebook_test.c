@@ -3,19 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/ask.h"
-#include "tests/check.h"
-#include "tests/conformance_file.h"
+#include "tests/support/check.h"
+#include "tests/support/client.h"
+#include "tests/support/conformance_file.h"
 
 #define HALF_A_DIGIT 0.51e-4
 
 /* The first numbers of a result are those at `path`: of the first item, where the notebook prints no more. */
-static void check_printed(const struct ask *ask, const char *result, size_t rank, const size_t *shape, json_t *notebook,
+static void check_printed(const struct client *client, const char *result, size_t rank, const size_t *shape, json_t *notebook,
                           const char *path)
 {
     size_t count;
     double *want = conformance_numbers(conformance_at(notebook, path), &count);
-    double *got = ask_numbers(ask, json_object_get(ask->reply, result), result, rank, shape);
+    double *got = client_numbers(client, json_object_get(client->reply, result), result, rank, shape);
     for (size_t k = 0; k < count; k++)
         if (got[k] != want[k] && !(fabs(got[k] - want[k]) <= HALF_A_DIGIT))
             fail_msg("%s[%zu] is %.9g, the notebook prints %.4f", result, k, got[k], want[k]);
@@ -39,14 +39,14 @@ static void test_head(void **state)
     size_t output[3];
     assert_int_equal(conformance_shape(conformance_at(notebook, "head/output_shape"), output, 3), 3);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct ask ask;
-        ask_attention(&ask, "head", texts[i], strlen(texts[i]), NULL);
-        ask_check_ok(&ask);
-        check_printed(&ask, "scores", 3, pairs, notebook, "head/scores_batch0");
-        check_printed(&ask, "masked_scores", 3, pairs, notebook, "head/masked_scores_batch0");
-        check_printed(&ask, "weights", 3, pairs, notebook, "head/weights_batch0");
-        free(ask_numbers(&ask, json_object_get(ask.reply, "output"), "output", 3, output));
-        ask_done(&ask);
+        struct client client;
+        client_attention(&client, "head", texts[i], strlen(texts[i]), NULL);
+        client_check_ok(&client);
+        check_printed(&client, "scores", 3, pairs, notebook, "head/scores_batch0");
+        check_printed(&client, "masked_scores", 3, pairs, notebook, "head/masked_scores_batch0");
+        check_printed(&client, "weights", 3, pairs, notebook, "head/weights_batch0");
+        free(client_numbers(&client, json_object_get(client.reply, "output"), "output", 3, output));
+        client_done(&client);
     }
     json_decref(notebook);
 }
@@ -58,14 +58,14 @@ static void test_averages(void **state)
                         "\"scale\": 0, \"return\": [\"output\", \"weights\", \"x\"]}";
     const size_t pairs[3] = {4, 8, 8}, tokens[3] = {4, 8, 2};
     json_t *notebook = conformance_load("notebook.json");
-    struct ask ask;
-    ask_attention(&ask, "averages", text, strlen(text), NULL);
-    ask_check_ok(&ask);
-    check_printed(&ask, "output", 3, tokens, notebook, "averaging/running_means");
-    check_printed(&ask, "output", 3, tokens, notebook, "averaging/xbow_batch0");
-    check_printed(&ask, "x", 3, tokens, notebook, "averaging/x_batch0");
-    check_printed(&ask, "weights", 3, pairs, notebook, "averaging/weights");
-    ask_done(&ask);
+    struct client client;
+    client_attention(&client, "averages", text, strlen(text), NULL);
+    client_check_ok(&client);
+    check_printed(&client, "output", 3, tokens, notebook, "averaging/running_means");
+    check_printed(&client, "output", 3, tokens, notebook, "averaging/xbow_batch0");
+    check_printed(&client, "x", 3, tokens, notebook, "averaging/x_batch0");
+    check_printed(&client, "weights", 3, pairs, notebook, "averaging/weights");
+    client_done(&client);
     json_decref(notebook);
 }
 

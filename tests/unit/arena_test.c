@@ -6,8 +6,8 @@
 
 #include "core/arena.h"
 #include "core/size.h"
-#include "tests/check.h"
-#include "tests/draw.h"
+#include "tests/support/check.h"
+#include "tests/support/draw.h"
 
 #define ALLOCATION_COUNT 300
 

@@ -2,12 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/attention_case.h"
-#include "tests/attention_check.h"
-#include "tests/blas_setup.h"
-#include "tests/check.h"
-#include "tests/kernel_turn.h"
-#include "tests/worker_pool.h"
+#include "tests/support/attention_case.h"
+#include "tests/support/attention_check.h"
+#include "tests/support/blas_setup.h"
+#include "tests/support/check.h"
+#include "tests/support/each_kernel.h"
+#include "tests/support/worker_pool.h"
 
 static const unsigned option_mixes[] = {
     0,
@@ -25,7 +25,7 @@ static void check_dims(const struct attention_dims *dims)
     worker_pool_init(&workers, 2);
     for (size_t k = 0; k < sizeof option_mixes / sizeof *option_mixes; k++) {
         struct attention_case c;
-        kernel_turn(k);
+        each_kernel(k);
         attention_case_init(&c, dims, option_mixes[k], k);
         check_case(&c, RESULTS_ALL, NULL);
         check_case(&c, 1U << RESULT_OUTPUT, &workers.executor);
@@ -58,7 +58,7 @@ static void dimensions_of_zero(void **state)
     }
 }
 
-/* Without keys every row is one with every key banned: zeros, -infinity or the sink, and counted. */
+/* Without keys every row is one with every key masked: zeros, -infinity or the sink, and counted. */
 static void no_keys_ban_every_row(void **state)
 {
     (void)state;
@@ -69,12 +69,12 @@ static void no_keys_ban_every_row(void **state)
         attention_case_init(&c, &dims, with_sinks ? CASE_SINKS : 0, 1);
         case_results_init(&r, &dims, RESULTS_ALL, NULL);
         check_compute(&c, &r, NULL);
-        assert_true(r.results.banned_row_count == 2 * 2 * 5);
+        assert_true(r.results.masked_row_count == 2 * 2 * 5);
         double *output = view_values(&r.results.output), *lse = view_values(&r.results.lse);
         for (size_t k = 0; k < tensor_count(&r.results.output); k++)
             assert_true(output[k] == 0);
         for (size_t row = 0; row < tensor_count(&r.results.lse); row++)
-            assert_true(lse[row] == (with_sinks ? (double)(float)c.problem.sinks[row / 5 % 2] : -(double)INFINITY));
+            assert_true(lse[row] == (with_sinks ? (double)(float)c.params.sinks[row / 5 % 2] : -(double)INFINITY));
         free(output);
         free(lse);
         case_results_done(&r);

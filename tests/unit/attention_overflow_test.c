@@ -6,12 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/attention_case.h"
-#include "tests/attention_check.h"
-#include "tests/blas_setup.h"
-#include "tests/check.h"
-#include "tests/kernel_turn.h"
-#include "tests/setting.h"
+#include "tests/support/attention_case.h"
+#include "tests/support/attention_check.h"
+#include "tests/support/blas_setup.h"
+#include "tests/support/check.h"
+#include "tests/support/each_kernel.h"
+#include "tests/support/environment.h"
 
 #define TOLERANCE 2e-6
 #define ROWS 30
@@ -43,7 +43,7 @@ static void check_exact(const struct attention_case *c)
         struct oracle_results expected;
         case_results_init(&r, &c->dims, wanted, NULL);
         check_compute(c, &r, NULL);
-        oracle_attention(&c->problem, &expected);
+        oracle_attention(&c->params, &expected);
         const double *const oracle[RESULT_COUNT] = {
             expected.output,        expected.weights,       expected.mean_weights, expected.scores,
             expected.capped_scores, expected.masked_scores, expected.lse,
@@ -109,10 +109,10 @@ static void check_extreme(const struct extreme *e, enum dtype dtype, size_t Tk, 
     double *keys = test_alloc(Tk, sizeof *keys);
     for (size_t j = 0; j < Tk; j++)
         keys[j] = e->key[j < 4 ? j : 3];
-    fill(&c.problem.query, e->query, 3, e->rest);
-    fill(&c.problem.key, keys, Tk, e->rest);
-    c.problem.scale = dtype == DTYPE_F32 ? (double)(float)e->scale : e->scale;
-    c.problem.softcap = dtype == DTYPE_F32 ? (double)(float)e->softcap : e->softcap;
+    fill(&c.params.query, e->query, 3, e->rest);
+    fill(&c.params.key, keys, Tk, e->rest);
+    c.params.scale = dtype == DTYPE_F32 ? (double)(float)e->scale : e->scale;
+    c.params.softcap = dtype == DTYPE_F32 ? (double)(float)e->softcap : e->softcap;
     check_exact(&c);
     free(keys);
     attention_case_done(&c);
@@ -123,9 +123,9 @@ static void extremes_equal_the_oracle(void **state)
     (void)state;
     static const size_t lengths[] = {4, 640, 130, 600, 17, 128}; /* whole panels of keys (640, 128), and others */
     for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++) {
-        for (size_t length = 0; length < 6; length += setting_step(2)) {
+        for (size_t length = 0; length < 6; length += environment_step(2)) {
             for (size_t D = 1; D <= 16; D += 15) {
-                kernel_turn(k + length);
+                each_kernel(k + length);
                 check_extreme(&extremes[k], DTYPE_F32, lengths[length], D, 0, k);
                 check_extreme(&extremes[k], DTYPE_F64, lengths[length], D, 0, k);
             }
@@ -137,14 +137,14 @@ static void extremes_with_bans(void **state)
 {
     (void)state;
     for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++) {
-        kernel_turn(k);
+        each_kernel(k);
         check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_CAUSAL | CASE_OFFSETS, k);
         check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_BOOL_MASK | CASE_LENGTHS, k);
         check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_SINKS | CASE_WINDOW, k);
     }
 }
 
-/* The smallest and largest finite numbers as masks, as libraries write them for "banned": finite, so not a ban. */
+/* The smallest and largest finite numbers as masks, as libraries write them for "masked": finite, so not a ban. */
 static void finite_sentinels_in_the_mask(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void finite_sentinels_in_the_mask(void **state)
                 values[40 + j] = sentinels[s];        /* all of the second: uniform */
             }
             view_store(&mask, values);
-            c.problem.mask = mask;
+            c.params.mask = mask;
             check_exact(&c);
             attention_case_done(&c);
         }
@@ -179,14 +179,14 @@ static void sums_that_overflow(void **state)
         attention_dims_outgrow_double(&dims);
         struct attention_case c;
         attention_case_init(&c, &dims, 0, s);
-        fill(&c.problem.key, (const double[]){0x1p63}, 1, 0);
-        fill(&c.problem.query, (const double[]){signs[s] * 0x1.8p64, signs[s] * 0x1p64, 1}, 3, 0);
+        fill(&c.params.key, (const double[]){0x1p63}, 1, 0);
+        fill(&c.params.query, (const double[]){signs[s] * 0x1.8p64, signs[s] * 0x1p64, 1}, 3, 0);
         struct tensor mask = view_contiguous(&c.pool, dims.dtype, 4, (const size_t[]){1, 1, ROWS, 40});
         double values[ROWS * 40];
         for (size_t k = 0; k < sizeof values / sizeof *values; k++)
             values[k] = signs[s] * (k % 7 == 0 ? 0x1.8p127 : 0x1p127);
         view_store(&mask, values);
-        c.problem.mask = mask;
+        c.params.mask = mask;
         check_exact(&c);
         attention_case_done(&c);
     }
@@ -200,12 +200,12 @@ static void overflow_stays_in_its_row(void **state)
     for (uint64_t seed = 0; seed < 8; seed++) {
         struct attention_case c;
         struct case_results before, after;
-        kernel_turn(seed);
+        each_kernel(seed);
         attention_case_init(&c, &dims, seed % 2 ? CASE_CAUSAL : 0, seed);
         case_results_init(&before, &dims, RESULTS_ALL & ~(1U << RESULT_MEAN_WEIGHTS), NULL);
         case_results_init(&after, &dims, RESULTS_ALL & ~(1U << RESULT_MEAN_WEIGHTS), NULL);
         check_compute(&c, &before, NULL);
-        struct tensor row = view_slice(&c.problem.query, 2, 17 * seed, 1);
+        struct tensor row = view_slice(&c.params.query, 2, 17 * seed, 1);
         row = view_slice(&row, 1, seed % 2, 1);
         double huge[8];
         for (size_t d = 0; d < 8; d++)
@@ -230,7 +230,7 @@ static void overflow_stays_in_its_row(void **state)
     }
 }
 
-/* A scale of 0, or one that is 0 in float32, still makes NaN of a NaN that is not banned. */
+/* A scale of 0, or one that is 0 in float32, still makes NaN of a NaN that is not masked. */
 static void no_scale_hides_nothing(void **state)
 {
     (void)state;
@@ -238,14 +238,14 @@ static void no_scale_hides_nothing(void **state)
     for (size_t s = 0; s < 3; s++) {
         struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 130, 160, 8, 8};
         struct attention_case c;
-        kernel_turn(s);
+        each_kernel(s);
         attention_dims_outgrow_double(&dims);
         attention_case_init(&c, &dims, s == 1 ? 0 : CASE_CAUSAL, s);
         const double nan = NAN;
-        struct tensor key = view_slice(&c.problem.key, 2, 50, 1);
+        struct tensor key = view_slice(&c.params.key, 2, 50, 1);
         key = view_slice(&key, 3, 2, 1);
         view_store(&key, &nan);
-        c.problem.scale = scales[s];
+        c.params.scale = scales[s];
         check_case(&c, RESULTS_ALL, NULL);
         attention_case_done(&c);
     }
@@ -262,7 +262,7 @@ static void huge_values(void **state)
     double values[150];
     for (size_t j = 0; j < 150; j++)
         values[j] = j % 3 == 0 ? -0x1p126 : 0x1.fp126;
-    fill(&c.problem.value, values, 150, 0x1p126);
+    fill(&c.params.value, values, 150, 0x1p126);
     check_case(&c, RESULTS_ALL, NULL);
     attention_case_done(&c);
 }
@@ -278,16 +278,16 @@ static void infinity_of_a_small_weight(void **state)
         struct attention_case c;
         double keys[1100];
         const double one = 1, infinity = k % 4 == 0 ? -INFINITY : INFINITY;
-        kernel_turn(k / 2);
+        each_kernel(k / 2);
         attention_case_init(&c, &dims, 0, k);
         for (size_t j = 0; j < 1100; j++)
             keys[j] = j == 5 || (k % 2 == 1 && j < 600) ? -differences[k / 2] : 0;
-        fill(&c.problem.query, &one, 1, 0);
-        fill(&c.problem.key, keys, 1100, 0);
-        struct tensor value = view_slice(&c.problem.value, 2, 5, 1);
+        fill(&c.params.query, &one, 1, 0);
+        fill(&c.params.key, keys, 1100, 0);
+        struct tensor value = view_slice(&c.params.value, 2, 5, 1);
         value = view_slice(&value, 3, 3, 1);
         view_store(&value, &infinity);
-        c.problem.scale = 1;
+        c.params.scale = 1;
         check_exact(&c);
         attention_case_done(&c);
     }

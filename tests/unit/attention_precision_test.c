@@ -3,12 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/attention_case.h"
-#include "tests/attention_check.h"
-#include "tests/blas_setup.h"
-#include "tests/check.h"
-#include "tests/kernel_turn.h"
-#include "tests/setting.h"
+#include "tests/support/attention_case.h"
+#include "tests/support/attention_check.h"
+#include "tests/support/blas_setup.h"
+#include "tests/support/check.h"
+#include "tests/support/each_kernel.h"
+#include "tests/support/environment.h"
 
 #define PROMISE 2e-6
 
@@ -19,12 +19,12 @@ static double output_error(const struct attention_case *c)
     struct oracle_results expected;
     case_results_init(&r, &c->dims, 1U << RESULT_OUTPUT, NULL);
     check_compute(c, &r, NULL);
-    oracle_attention(&c->problem, &expected);
-    double *got = view_values(&r.results.output), *value = view_values(&c->problem.value);
+    oracle_attention(&c->params, &expected);
+    double *got = view_values(&r.results.output), *value = view_values(&c->params.value);
     size_t count = tensor_count(&r.results.output);
     for (size_t k = 0; k < count; k++)
         got[k] -= expected.output[k];
-    double error = largest_magnitude(got, count) / largest_magnitude(value, tensor_count(&c->problem.value));
+    double error = largest_magnitude(got, count) / largest_magnitude(value, tensor_count(&c->params.value));
     free(got);
     free(value);
     oracle_results_done(&expected);
@@ -46,16 +46,16 @@ static void error_does_not_grow_with_keys(void **state)
 {
     (void)state;
     static const size_t lengths[] = {1024, 4096, 16384, 65536};
-    size_t length_count = setting_slow() ? 2 : 4;
+    size_t length_count = environment_slow() ? 2 : 4;
     for (unsigned positive = 0; positive < 2; positive++) {
         double first = 0;
-        kernel_turn(positive);
+        each_kernel(positive);
         for (size_t k = 0; k < length_count; k++) {
             struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 24, lengths[k], 64, 64};
             struct attention_case c;
             attention_case_init(&c, &dims, 0, 5);
             if (positive)
-                make_positive(&c.problem.value);
+                make_positive(&c.params.value);
             double error = output_error(&c);
             first = k == 0 ? error : first;
             print_message("%s, %zu keys: %.2g of the largest value\n", positive ? "positive" : "normal", lengths[k], error);
@@ -75,7 +75,7 @@ static void promise_holds_for_all_head_sizes(void **state)
         for (unsigned table = 0; table < 3; table++) {
             struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 150, 700, channels[k], 64};
             struct attention_case c;
-            kernel_turn(table);
+            each_kernel(table);
             attention_case_init(&c, &dims, k % 2 ? CASE_CAUSAL : 0, k);
             double error = output_error(&c);
             if (!(error <= PROMISE))
@@ -93,9 +93,9 @@ static void promise_holds_with_softcap_and_sinks(void **state)
     for (size_t k = 0; k < sizeof caps / sizeof *caps; k++) {
         struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 150, 700, 64, 64};
         struct attention_case c;
-        kernel_turn(k);
+        each_kernel(k);
         attention_case_init(&c, &dims, CASE_SINKS, k);
-        c.problem.softcap = caps[k];
+        c.params.softcap = caps[k];
         double error = output_error(&c);
         if (!(error <= PROMISE))
             fail_msg("%s, softcap %g: off by %.3g of the largest value", c.text, caps[k], error);

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/attention_case.h"
-#include "tests/attention_check.h"
-#include "tests/blas_setup.h"
-#include "tests/check.h"
-#include "tests/kernel_turn.h"
-#include "tests/setting.h"
-#include "tests/worker_pool.h"
+#include "tests/support/attention_case.h"
+#include "tests/support/attention_check.h"
+#include "tests/support/blas_setup.h"
+#include "tests/support/check.h"
+#include "tests/support/each_kernel.h"
+#include "tests/support/environment.h"
+#include "tests/support/worker_pool.h"
 
 #define SEED_COUNT 24
 
@@ -29,7 +29,7 @@ static const unsigned option_mixes[] = {
 static void draw_case(struct attention_case *c, uint64_t seed)
 {
     struct draw draw = {seed};
-    kernel_turn(seed / MIX_COUNT);
+    each_kernel(seed / MIX_COUNT);
     struct attention_dims dims = {
         .dtype = seed % 3 == 0 ? DTYPE_F64 : DTYPE_F32,
         .B = draw_size(&draw, 1, 3),
@@ -51,17 +51,17 @@ static void compute(const struct attention_case *c, unsigned wanted, const struc
     check_compute(c, ret, executor);
 }
 
-/* A row's weights are in [0, 1] and sum to 1; to less with a sink; to 0 where all is banned. */
+/* A row's weights are in [0, 1] and sum to 1; to less with a sink; to 0 where all is masked. */
 static void rows_sum_to_one(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += setting_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
         struct attention_case c;
         struct case_results r;
         draw_case(&c, seed);
         compute(&c, 1U << RESULT_WEIGHTS | 1U << RESULT_LSE, NULL, &r);
         double *weights = view_values(&r.results.weights), *lse = view_values(&r.results.lse);
-        size_t banned_row_count = 0;
+        size_t masked_row_count = 0;
         for (size_t row = 0; row < c.dims.B * c.dims.H * c.dims.Tq; row++) {
             double sum = 0, expected = 1;
             for (size_t j = 0; j < c.dims.Tk; j++) {
@@ -69,16 +69,16 @@ static void rows_sum_to_one(void **state)
                 assert_true(w >= 0 && w <= 1);
                 sum += w;
             }
-            if (c.problem.sinks)
-                expected = 1 - exp(c.problem.sinks[row / c.dims.Tq % c.dims.H] - lse[row]);
+            if (c.params.sinks)
+                expected = 1 - exp(c.params.sinks[row / c.dims.Tq % c.dims.H] - lse[row]);
             if (sum == 0) {
-                banned_row_count++;
+                masked_row_count++;
                 expected = 0;
             }
             if (!(fabs(sum - expected) <= 4e-6))
                 fail_msg("%s: row %zu sums to %.9g, not %.9g", c.text, row, sum, expected);
         }
-        assert_true(r.results.banned_row_count == banned_row_count);
+        assert_true(r.results.masked_row_count == masked_row_count);
         free(weights);
         free(lse);
         case_results_done(&r);
@@ -131,17 +131,17 @@ static void causal_prefix_is_unchanged_by_later_tokens(void **state)
     (void)state;
     static const size_t lengths[][2] = {{1, 2}, {5, 8}, {127, 129}, {128, 256}, {128, 700}, {129, 140}, {300, 513}};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-        for (size_t t = 0; t < 6; t += setting_step(3)) {
+        for (size_t t = 0; t < 6; t += environment_step(3)) {
             size_t length = lengths[k][0], T = lengths[k][1];
             struct attention_dims dims = {t % 2 == 0 ? DTYPE_F32 : DTYPE_F64, 1, 1, 1, T, T, 24, 20};
-            kernel_turn(t);
+            each_kernel(t);
             struct attention_case c;
             struct case_results whole, changed, cut;
             attention_case_init(&c, &dims, CASE_CAUSAL, k);
             compute(&c, PREFIX_RESULTS, NULL, &whole);
 
             struct draw draw = {k + 77};
-            struct tensor *const inputs[] = {&c.problem.query, &c.problem.key, &c.problem.value};
+            struct tensor *const inputs[] = {&c.params.query, &c.params.key, &c.params.value};
             for (size_t tensor = 0; tensor < 3; tensor++) {
                 struct tensor later = view_slice(inputs[tensor], 2, length, T - length);
                 view_store_normal(&later, &draw);
@@ -177,21 +177,21 @@ static void check_item(const struct attention_case *c, const char *what, struct 
 static void items_alone_and_in_a_batch_are_bit_equal(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += setting_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
         struct attention_case c;
         struct case_results batch;
         draw_case(&c, seed);
         compute(&c, RESULTS_ALL, NULL, &batch);
-        size_t banned_row_count = 0;
+        size_t masked_row_count = 0;
         for (size_t b = 0; b < c.dims.B; b++) {
             struct attention_case item = attention_case_item(&c, b);
             struct case_results alone;
             compute(&item, RESULTS_ALL, NULL, &alone);
             check_item(&c, "an item alone", &batch, b, &alone);
-            banned_row_count += alone.results.banned_row_count;
+            masked_row_count += alone.results.masked_row_count;
             case_results_done(&alone);
         }
-        assert_true(batch.results.banned_row_count == banned_row_count);
+        assert_true(batch.results.masked_row_count == masked_row_count);
         case_results_done(&batch);
         attention_case_done(&c);
     }
@@ -201,13 +201,13 @@ static void items_alone_and_in_a_batch_are_bit_equal(void **state)
 static void layouts_are_bit_equal(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += setting_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
         struct attention_case c;
         struct case_results r, other;
         struct draw layout = {seed};
         draw_case(&c, seed);
         compute(&c, RESULTS_ALL, NULL, &r);
-        struct tensor *const inputs[] = {&c.problem.query, &c.problem.key, &c.problem.value, &c.problem.mask};
+        struct tensor *const inputs[] = {&c.params.query, &c.params.key, &c.params.value, &c.params.mask};
         for (size_t k = 0; k < 4; k++) {
             if (!inputs[k]->data)
                 continue;
@@ -229,7 +229,7 @@ static void layouts_are_bit_equal(void **state)
 static void results_asked_for_or_not_are_bit_equal(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += setting_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
         struct attention_case c;
         struct case_results all, some;
         draw_case(&c, seed);
@@ -254,7 +254,7 @@ static void executors_are_bit_equal(void **state)
 {
     (void)state;
     static const size_t worker_counts[] = {1, 2, 5};
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += setting_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
         struct attention_case c;
         struct case_results alone, spread;
         draw_case(&c, seed);
@@ -277,13 +277,13 @@ static void executors_are_bit_equal(void **state)
 static void order_of_keys_does_not_matter(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += setting_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
         struct attention_dims dims = {seed % 2 ? DTYPE_F32 : DTYPE_F64, 1, 2, 1, 20, 3 + 40 * seed, 16, 16};
         struct attention_case c;
         struct case_results forwards, backwards;
         attention_case_init(&c, &dims, 0, seed);
         compute(&c, 1U << RESULT_OUTPUT, NULL, &forwards);
-        struct tensor *const inputs[] = {&c.problem.key, &c.problem.value};
+        struct tensor *const inputs[] = {&c.params.key, &c.params.value};
         for (size_t k = 0; k < 2; k++) {
             inputs[k]->data = view_at(inputs[k], (const size_t[]){0, 0, dims.Tk - 1, 0});
             inputs[k]->stride[2] = -inputs[k]->stride[2];

@@ -3,13 +3,13 @@
  *   ATTENTION_CASES  how many (default CASES_DEFAULT; CASES_SLOW under sanitizers and valgrind)
  *   ATTENTION_SEED   the first one's seed (default 1): with ATTENTION_CASES=1, the one case that failed */
 #include "core/size.h"
-#include "tests/attention_case.h"
-#include "tests/attention_check.h"
-#include "tests/blas_setup.h"
-#include "tests/check.h"
-#include "tests/kernel_turn.h"
-#include "tests/setting.h"
-#include "tests/worker_pool.h"
+#include "tests/support/attention_case.h"
+#include "tests/support/attention_check.h"
+#include "tests/support/blas_setup.h"
+#include "tests/support/check.h"
+#include "tests/support/each_kernel.h"
+#include "tests/support/environment.h"
+#include "tests/support/worker_pool.h"
 
 #define CASES_DEFAULT 1000
 #define CASES_SLOW 100
@@ -60,13 +60,13 @@ static unsigned draw_options(struct draw *draw)
 static void compositions(void **state)
 {
     (void)state;
-    size_t case_count = setting_size("ATTENTION_CASES", setting_slow() ? CASES_SLOW : CASES_DEFAULT),
-           first_seed = setting_size("ATTENTION_SEED", 1);
+    size_t case_count = environment_size("ATTENTION_CASES", environment_slow() ? CASES_SLOW : CASES_DEFAULT),
+           first_seed = environment_size("ATTENTION_SEED", 1);
     struct worker_pool workers;
     worker_pool_init(&workers, 2);
     for (size_t k = 0; k < case_count; k++) {
         struct draw draw = {first_seed + k};
-        kernel_turn((size_t)draw_u64(&draw));
+        each_kernel((size_t)draw_u64(&draw));
         struct attention_dims dims = draw_dims(&draw);
         unsigned options = draw_options(&draw);
         unsigned wanted = draw_chance(&draw, 0.5) ? RESULTS_ALL : (unsigned)draw_size(&draw, 1, RESULTS_ALL);

@@ -1,13 +1,13 @@
 /* Memory and time: no allocation may fail unnoticed, the cost is a bound, and who no longer wants the work gets an error. */
 #include <stdlib.h>
 
-#include "tests/attention_case.h"
-#include "tests/attention_check.h"
-#include "tests/blas_setup.h"
-#include "tests/check.h"
-#include "tests/kernel_turn.h"
-#include "tests/setting.h"
-#include "tests/worker_pool.h"
+#include "tests/support/attention_case.h"
+#include "tests/support/attention_check.h"
+#include "tests/support/blas_setup.h"
+#include "tests/support/check.h"
+#include "tests/support/each_kernel.h"
+#include "tests/support/environment.h"
+#include "tests/support/worker_pool.h"
 
 static const unsigned option_mixes[] = {
     0,
@@ -33,7 +33,7 @@ static bool compute(const struct attention_case *c, struct case_results *r, cons
     struct arena arena;
     arena_init(&arena, cap_bytes);
     error_init(err);
-    bool done = attention_compute(&c->problem, &r->results, &arena, executor, err);
+    bool done = attention_compute(&c->params, &r->results, &arena, executor, err);
     *ret_used_bytes = arena.used_bytes;
     arena_done(&arena);
     return done;
@@ -44,7 +44,7 @@ static bool compute(const struct attention_case *c, struct case_results *r, cons
 static void check_every_allocation(const struct attention_case *c, struct case_results *r, const struct executor *executor)
 {
     struct error err;
-    size_t used_bytes, cap_bytes = attention_scratch_cost(&c->problem, &r->results, executor);
+    size_t used_bytes, cap_bytes = attention_scratch_cost(&c->params, &r->results, executor);
     if (!compute(c, r, executor, cap_bytes, &err, &used_bytes))
         fail_msg("%s: %s", c->text, err.text);
     assert_true(used_bytes <= cap_bytes);
@@ -63,11 +63,11 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     struct worker_pool workers;
     worker_pool_init(&workers, 3);
-    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT * 2; k += setting_step(3)) {
+    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT * 2; k += environment_step(3)) {
         struct attention_dims dims = {k % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 1, 20 + 13 * k, 30 + 17 * k, 12, 10};
         struct attention_case c;
         struct case_results r;
-        kernel_turn(k / 2);
+        each_kernel(k / 2);
         attention_case_init(&c, &dims, option_mixes[k / 2 % MIX_COUNT], k);
         case_results_init(&r, &dims, wanted_sets[k / 2 / MIX_COUNT], NULL);
         check_every_allocation(&c, &r, NULL);
@@ -88,7 +88,7 @@ static void every_allocation_of_an_overflow_may_fail(void **state)
         struct attention_case c;
         struct case_results r;
         attention_case_init(&c, &dims, option_mixes[k % MIX_COUNT], k);
-        c.problem.scale = 1e38;
+        c.params.scale = 1e38;
         case_results_init(&r, &dims, wanted_sets[k], NULL);
         check_every_allocation(&c, &r, NULL);
         check_every_allocation(&c, &r, &workers.executor);
@@ -121,11 +121,11 @@ static void check_every_stop(const struct attention_case *c, struct case_results
 static void every_stop_is_a_deadline(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT; k += setting_step(3)) {
+    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT; k += environment_step(3)) {
         struct attention_dims dims = {k % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 1, 150, 530, 8, 8};
         struct attention_case c;
         struct case_results r;
-        kernel_turn(k);
+        each_kernel(k);
         attention_case_init(&c, &dims, option_mixes[k % MIX_COUNT], k);
         case_results_init(&r, &dims, wanted_sets[k / MIX_COUNT], NULL);
         check_every_stop(&c, &r, 1);
@@ -172,7 +172,7 @@ static size_t cost_of(const struct attention_dims *n, unsigned options, unsigned
     struct worker_pool workers;
     worker_pool_init(&workers, worker_count > 0 ? worker_count : 1);
     const size_t pairs_shape[] = {n->B, n->H, n->Tq, n->Tk};
-    struct attention_problem problem = {
+    struct attention_params params = {
         .query = view_of_nothing(n->dtype, 4, (const size_t[]){n->B, n->H, n->Tq, n->D}),
         .key = view_of_nothing(n->dtype, 4, (const size_t[]){n->B, n->Hkv, n->Tk, n->D}),
         .value = view_of_nothing(n->dtype, 4, (const size_t[]){n->B, n->Hkv, n->Tk, n->Dv}),
@@ -182,8 +182,8 @@ static size_t cost_of(const struct attention_dims *n, unsigned options, unsigned
         .window_right = -1,
     };
     if (options & CASE_ADDED_MASK)
-        problem.mask = view_of_nothing(n->dtype, 4, pairs_shape);
-    struct attention_results results = {.banned_row_count = 0};
+        params.mask = view_of_nothing(n->dtype, 4, pairs_shape);
+    struct attention_results results = {.masked_row_count = 0};
     for (enum result_name name = 0; name < RESULT_COUNT; name++) {
         if (!((wanted >> name) & 1U))
             continue;
@@ -196,7 +196,7 @@ static size_t cost_of(const struct attention_dims *n, unsigned options, unsigned
             view = view_of_nothing(n->dtype, 3, pairs_shape);
         *result_at(&results, name) = view;
     }
-    return attention_scratch_cost(&problem, &results, worker_count > 0 ? &workers.executor : NULL);
+    return attention_scratch_cost(&params, &results, worker_count > 0 ? &workers.executor : NULL);
 }
 
 #define MEBIBYTE ((size_t)1 << 20)

@@ -1,16 +1,16 @@
 /* Attention against the oracle: sizes on both sides of the tiles' edges, layouts, masks of every form, each result alone. */
-#include "core/attention.h"
+#include "core/attention/attention.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/size.h"
-#include "tests/attention_case.h"
-#include "tests/attention_check.h"
-#include "tests/blas_setup.h"
-#include "tests/check.h"
-#include "tests/kernel_turn.h"
-#include "tests/setting.h"
+#include "tests/support/attention_case.h"
+#include "tests/support/attention_check.h"
+#include "tests/support/blas_setup.h"
+#include "tests/support/check.h"
+#include "tests/support/each_kernel.h"
+#include "tests/support/environment.h"
 
 #define PAIRS_MAX ((size_t)200000) /* of a query and a key, about: what keeps the oracle quick */
 #define CASE_EVERYTHING (CASE_OPTIONS_ALL & ~(unsigned)CASE_ADDED_MASK)
@@ -18,7 +18,7 @@
 static void check_drawn(const struct attention_dims *dims, unsigned options, unsigned wanted, uint64_t seed)
 {
     struct attention_case c;
-    kernel_turn(seed);
+    each_kernel(seed);
     attention_case_init(&c, dims, options, seed);
     check_case(&c, wanted, NULL);
     attention_case_done(&c);
@@ -34,7 +34,7 @@ static void sizes_across_tile_edges(void **state)
     static const size_t channels[][2] = {{1, 1}, {64, 64}, {7, 80}, {80, 3}, {16, 17}, {33, 32}};
     for (size_t k = 0; k < sizeof tokens / sizeof *tokens; k++) {
         for (size_t t = 0; t < 6; t++) { /* each precision with each table of kernels */
-            if (setting_slow() && t != k % 6)
+            if (environment_slow() && t != k % 6)
                 continue;
             const size_t *d = channels[(6 * k + t) % (sizeof channels / sizeof *channels)];
             struct attention_dims dims = {both[t % 2], 1, 1, 1, tokens[k][0], tokens[k][1], d[0], d[1]};
@@ -60,7 +60,7 @@ static size_t draw_divisor(struct draw *draw, size_t of)
 static void drawn_sizes(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1000; seed < 1040; seed += setting_step(7)) {
+    for (uint64_t seed = 1000; seed < 1040; seed += environment_step(7)) {
         struct draw draw = {seed};
         struct attention_dims dims = {
             .dtype = both[draw_size(&draw, 0, 1)],
@@ -110,7 +110,7 @@ static void each_option_alone(void **state)
 {
     (void)state;
     for (unsigned option = 1; option < CASE_OPTIONS_ALL; option <<= 1) {
-        for (uint64_t seed = 0; seed < 6; seed += setting_step(4)) {
+        for (uint64_t seed = 0; seed < 6; seed += environment_step(4)) {
             struct attention_dims dims = {both[seed % 2], 2, 2, 1, 40 + 50 * seed, 70 + 30 * seed, 12, 10};
             check_drawn(&dims, option, RESULTS_ALL, seed);
         }
@@ -123,7 +123,7 @@ static void each_result_alone(void **state)
     static const unsigned options[] = {0, CASE_CAUSAL, CASE_EVERYTHING, CASE_ADDED_MASK | CASE_SOFTCAP | CASE_SINKS};
     for (enum result_name name = 0; name < RESULT_COUNT; name++) {
         for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
-            for (size_t t = 0; t < 6; t += setting_step(5)) {
+            for (size_t t = 0; t < 6; t += environment_step(5)) {
                 struct attention_dims dims = {both[t % 2], 1, 2, 2, 133, 130, 22, 10};
                 check_drawn(&dims, options[k], 1U << name, t);
             }
@@ -131,7 +131,7 @@ static void each_result_alone(void **state)
     }
 }
 
-/* A caller may want nothing but the count of banned rows. */
+/* A caller may want nothing but the count of masked rows. */
 static void no_result_at_all(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void masks_of_every_form(void **state)
         bool added = form >= 16;
         struct attention_dims dims = {both[form % 2], 2, 4, 2, 37, 150, 60, 60};
         struct attention_case c;
-        kernel_turn(form / 2);
+        each_kernel(form / 2);
         attention_case_init(&c, &dims, (form & 1U) ? CASE_CAUSAL : 0, form);
         struct draw draw = {form};
         const size_t whole[] = {dims.B, dims.H, dims.Tq, dims.Tk};
@@ -158,15 +158,15 @@ static void masks_of_every_form(void **state)
         struct tensor small = view_contiguous(&c.pool, added ? dims.dtype : DTYPE_BOOL, 4, shape);
         double *values = test_alloc(tensor_count(&small), sizeof *values);
         for (size_t k = 0; k < tensor_count(&small); k++) {
-            bool banned = draw_chance(&draw, 0.3);
+            bool masked = draw_chance(&draw, 0.3);
             if (added)
-                values[k] = banned ? -INFINITY : draw_normal(&draw);
+                values[k] = masked ? -INFINITY : draw_normal(&draw);
             else
-                values[k] = !banned;
+                values[k] = !masked;
         }
         view_store(&small, values);
         free(values);
-        assert_true(tensor_broadcast(&small, 4, whole, &c.problem.mask));
+        assert_true(tensor_broadcast(&small, 4, whole, &c.params.mask));
         check_case(&c, RESULTS_ALL, NULL);
         attention_case_done(&c);
     }
@@ -182,13 +182,13 @@ static void packed_heads(void **state)
     struct oracle_results expected;
     attention_case_init(&c, &dims, CASE_CAUSAL, 5);
     case_results_init(&r, &dims, 1U << RESULT_OUTPUT, NULL);
-    struct tensor *const views[] = {&c.problem.query, &c.problem.key, &c.problem.value, &r.results.output};
+    struct tensor *const views[] = {&c.params.query, &c.params.key, &c.params.value, &r.results.output};
     for (size_t k = 0; k < 4; k++) {
         views[k]->stride[1] = 16;
         views[k]->stride[2] = 48;
     }
     check_compute(&c, &r, NULL);
-    oracle_attention(&c.problem, &expected);
+    oracle_attention(&c.params, &expected);
     check_against_oracle(&c, &r, &expected);
     oracle_results_done(&expected);
     case_results_done(&r);
@@ -205,11 +205,11 @@ static void repeated_channels(void **state)
     double *values = test_alloc(dims.Tq * dims.D, sizeof *values);
     for (size_t k = 0; k < dims.Tq * dims.D; k++)
         values[k] = (double)(k / dims.D % 5) - 2;
-    view_store(&c.problem.query, values);
+    view_store(&c.params.query, values);
     free(values);
-    c.problem.query.stride[3] = 0;
-    c.problem.key = c.problem.value = c.problem.query;
-    c.problem.scale = 0.0625;
+    c.params.query.stride[3] = 0;
+    c.params.key = c.params.value = c.params.query;
+    c.params.scale = 0.0625;
     check_case(&c, RESULTS_ALL, NULL);
     attention_case_done(&c);
 }
@@ -226,10 +226,10 @@ static void far_positions(void **state)
             for (size_t right = 0; right < 5; right++) {
                 struct attention_case c;
                 attention_case_init(&c, &dims, 0, o);
-                c.problem.causal = (left + right) % 2 == 1;
-                c.problem.query_offsets = &offsets[o];
-                c.problem.window_left = windows[left];
-                c.problem.window_right = windows[right];
+                c.params.causal = (left + right) % 2 == 1;
+                c.params.query_offsets = &offsets[o];
+                c.params.window_left = windows[left];
+                c.params.window_right = windows[right];
                 check_case(&c, RESULTS_ALL, NULL);
                 attention_case_done(&c);
             }

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/attention_case.h"
-#include "tests/attention_check.h"
-#include "tests/blas_setup.h"
-#include "tests/check.h"
-#include "tests/kernel_turn.h"
-#include "tests/setting.h"
-#include "tests/worker_pool.h"
+#include "tests/support/attention_case.h"
+#include "tests/support/attention_check.h"
+#include "tests/support/blas_setup.h"
+#include "tests/support/check.h"
+#include "tests/support/each_kernel.h"
+#include "tests/support/environment.h"
+#include "tests/support/worker_pool.h"
 
 #define BATCH 8
 #define OPTION_COUNT 11
@@ -106,7 +106,7 @@ static void check_variant(unsigned options, size_t size)
     struct attention_case c;
     struct case_results whole;
     attention_case_init(&c, &sizes[size], options, options + size);
-    kernel_turn(options % 3 + size);
+    each_kernel(options % 3 + size);
     compute(&c, RESULTS_ALL, NULL, &whole);
     check_threads(&c, &whole);
     check_alone(&c, &whole);
@@ -118,7 +118,7 @@ static void check_variant(unsigned options, size_t size)
 static void no_option_each_option_and_all(void **state)
 {
     (void)state;
-    for (size_t size = 0; size < (setting_slow() ? 1 : SIZE_COUNT); size++) {
+    for (size_t size = 0; size < (environment_slow() ? 1 : SIZE_COUNT); size++) {
         check_variant(0, size);
         for (unsigned option = 0; option < OPTION_COUNT; option++)
             check_variant(1U << option, size);
@@ -135,7 +135,7 @@ static void every_two_options(void **state)
     for (unsigned one = 0; one < OPTION_COUNT; one++) {
         for (unsigned other = one + 1; other < OPTION_COUNT; other++) {
             check_variant(1U << one | 1U << other, 0);
-            if (!setting_slow() && turn++ % 8 == 0)
+            if (!environment_slow() && turn++ % 8 == 0)
                 check_variant(1U << one | 1U << other, 1 + turn / 8 % (SIZE_COUNT - 1));
         }
     }

@@ -1,19 +1,19 @@
 /* budget_test.c: memory for all requests: who gets it, who waits, who is refused. */
-#include "server/budget.h"
+#include "server/work/budget.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#include "tests/check.h"
+#include "tests/support/check.h"
 
-static struct job job_until(int64_t deadline_ms)
+static struct work_item work_until(int64_t deadline_ms)
 {
-    struct job job;
-    memset(&job, 0, sizeof job);
-    job.deadline_ms = deadline_ms;
-    return job;
+    struct work_item work_item;
+    memset(&work_item, 0, sizeof work_item);
+    work_item.deadline_ms = deadline_ms;
+    return work_item;
 }
 
 static void rest_ms(long ms)
@@ -26,7 +26,7 @@ static void rest_ms(long ms)
 struct asker {
     struct budget *budget;
     struct budget_grant grant;
-    struct job job;
+    struct work_item work_item;
     size_t bytes;
     struct error err;
     bool granted;
@@ -34,10 +34,10 @@ struct asker {
     pthread_t thread;
 };
 
-static void *ask(void *argument)
+static void *client(void *argument)
 {
     struct asker *asker = argument;
-    asker->granted = budget_grant(asker->budget, &asker->grant, asker->bytes, &asker->job, &asker->err);
+    asker->granted = budget_grant(asker->budget, &asker->grant, asker->bytes, &asker->work_item, &asker->err);
     atomic_store(&asker->answered, true);
     return NULL;
 }
@@ -47,8 +47,8 @@ static void asker_start(struct asker *asker, struct budget *budget, size_t bytes
     memset(asker, 0, sizeof *asker);
     asker->budget = budget;
     asker->bytes = bytes;
-    asker->job = job_until(clock_ms() + 60000);
-    assert_int_equal(pthread_create(&asker->thread, NULL, ask, asker), 0);
+    asker->work_item = work_until(clock_ms() + 60000);
+    assert_int_equal(pthread_create(&asker->thread, NULL, client, asker), 0);
     rest_ms(100); /* so that it is in line before the next */
 }
 
@@ -60,8 +60,8 @@ static void asker_end(struct asker *asker)
 static void take(struct budget *budget, struct budget_grant *grant, size_t bytes)
 {
     struct error err = {0};
-    struct job job = job_until(clock_ms() + 60000);
-    assert_true(budget_grant(budget, grant, bytes, &job, &err));
+    struct work_item work_item = work_until(clock_ms() + 60000);
+    assert_true(budget_grant(budget, grant, bytes, &work_item, &err));
 }
 
 static void test_bodies_have_a_share(void **state)
@@ -104,20 +104,20 @@ static void test_refused_at_once(void **state)
     struct budget budget;
     struct budget_grant grant = {0};
     struct error err = {0};
-    struct job job = job_until(clock_ms() + 60000);
+    struct work_item work_item = work_until(clock_ms() + 60000);
     (void)state;
     budget_init(&budget, 100, 60);
-    assert_false(budget_grant(&budget, &grant, 101, &job, &err));
+    assert_false(budget_grant(&budget, &grant, 101, &work_item, &err));
     assert_int_equal(err.code, ERROR_NO_MEMORY);
     assert_int_equal(grant.bytes, 0);
     error_init(&err);
-    assert_false(budget_grant(&budget, &grant, SIZE_MAX, &job, &err));
+    assert_false(budget_grant(&budget, &grant, SIZE_MAX, &work_item, &err));
     assert_int_equal(err.code, ERROR_NO_MEMORY);
 
     /* Its own grant does not count as somebody else's. */
     error_init(&err);
     take(&budget, &grant, 50);
-    assert_false(budget_grant(&budget, &grant, 60, &job, &err));
+    assert_false(budget_grant(&budget, &grant, 60, &work_item, &err));
     assert_int_equal(err.code, ERROR_NO_MEMORY);
     assert_int_equal(grant.bytes, 50);
     budget_return_grant(&budget, &grant);
@@ -160,10 +160,10 @@ static void test_no_deadlock(void **state)
     a.bytes = 30;
     b.bytes = 30;
     atomic_store(&a.answered, false);
-    assert_int_equal(pthread_create(&a.thread, NULL, ask, &a), 0);
+    assert_int_equal(pthread_create(&a.thread, NULL, client, &a), 0);
     rest_ms(100);
     assert_false(atomic_load(&a.answered)); /* b may give back */
-    assert_int_equal(pthread_create(&b.thread, NULL, ask, &b), 0);
+    assert_int_equal(pthread_create(&b.thread, NULL, client, &b), 0);
     asker_end(&a);
     assert_false(a.granted);
     assert_int_equal(a.err.code, ERROR_NO_MEMORY);
@@ -184,14 +184,14 @@ static void test_stopped_while_waiting(void **state)
     (void)state;
     budget_init(&budget, 100, 80);
     take(&budget, &first, 60);
-    struct job late = job_until(clock_ms() + 50);
+    struct work_item late = work_until(clock_ms() + 50);
     assert_false(budget_grant(&budget, &none, 80, &late, &err));
     assert_int_equal(err.code, ERROR_DEADLINE);
-    assert_int_equal(job_why_stopped(&late), JOB_DEADLINE);
+    assert_int_equal(work_item_why_stopped(&late), WORK_DEADLINE);
 
     asker_start(&gone, &budget, 80);
     assert_false(atomic_load(&gone.answered));
-    job_stop(&gone.job, JOB_CLIENT_GONE);
+    work_item_stop(&gone.work_item, WORK_CLIENT_GONE);
     asker_end(&gone);
     assert_false(gone.granted);
     assert_int_equal(gone.err.code, ERROR_DEADLINE);
@@ -206,9 +206,9 @@ static void *take_and_return(void *argument)
     for (size_t i = 0; i < 300; i++) {
         struct budget_grant grant = {0};
         struct error err = {0};
-        struct job job = job_until(clock_ms() + 60000);
+        struct work_item work_item = work_until(clock_ms() + 60000);
         bool body = budget_take_body(budget, i % 20);
-        if (!budget_grant(budget, &grant, 1 + i * 7 % 60, &job, &err))
+        if (!budget_grant(budget, &grant, 1 + i * 7 % 60, &work_item, &err))
             assert_int_equal(err.code, ERROR_NO_MEMORY);
         budget_return_grant(budget, &grant);
         if (body)
@@ -248,31 +248,31 @@ static void test_keeps_the_largest(void **state)
     size_t bytes = PAGE_BYTES;
     (void)state;
     budget_init(&budget, 4 * PAGE_BYTES, 0);
-    assert_null(budget_take_spare(&budget, &bytes));
-    budget_keep_spare(&budget, &mapped, &bytes);
+    assert_null(budget_take_cached(&budget, &bytes));
+    budget_keep_cached(&budget, &mapped, &bytes);
     assert_null(mapped);
     assert_int_equal(bytes, 0);
 
     mapped = large;
     bytes = 2 * PAGE_BYTES;
-    budget_keep_spare(&budget, &mapped, &bytes);
+    budget_keep_cached(&budget, &mapped, &bytes);
     assert_ptr_equal(mapped, small);
     assert_int_equal(bytes, PAGE_BYTES);
-    budget_keep_spare(&budget, &mapped, &bytes);
+    budget_keep_cached(&budget, &mapped, &bytes);
     assert_ptr_equal(mapped, small);
-    budget_rest_spare(&budget);
-    budget_rest_spare(&budget);
+    budget_rest_cached(&budget);
+    budget_rest_cached(&budget);
 
     bytes = 3 * PAGE_BYTES;
-    assert_null(budget_take_spare(&budget, &bytes));
+    assert_null(budget_take_cached(&budget, &bytes));
     bytes = 10;
-    assert_ptr_equal(budget_take_spare(&budget, &bytes), large);
+    assert_ptr_equal(budget_take_cached(&budget, &bytes), large);
     assert_int_equal(bytes, 2 * PAGE_BYTES);
-    assert_null(budget_take_spare(&budget, &bytes));
-    budget_rest_spare(&budget);
+    assert_null(budget_take_cached(&budget, &bytes));
+    budget_rest_cached(&budget);
     memset(large, 2, bytes);
     assert_int_equal(munmap(large, bytes), 0);
-    budget_keep_spare(&budget, &mapped, &(size_t){PAGE_BYTES});
+    budget_keep_cached(&budget, &mapped, &(size_t){PAGE_BYTES});
     budget_done(&budget);
 }
 
@@ -285,11 +285,11 @@ static void test_lets_go_of_what_is_kept(void **state)
     (void)state;
     budget_init(&budget, 2 * PAGE_BYTES, 0);
     assert_true(budget_take_body(&budget, PAGE_BYTES));
-    budget_keep_spare(&budget, &mapped, &bytes);
+    budget_keep_cached(&budget, &mapped, &bytes);
     budget_return_body(&budget, PAGE_BYTES);
     assert_true(budget_take_body(&budget, 2 * PAGE_BYTES));
     bytes = 1;
-    assert_null(budget_take_spare(&budget, &bytes));
+    assert_null(budget_take_cached(&budget, &bytes));
     budget_return_body(&budget, 2 * PAGE_BYTES);
     budget_done(&budget);
 }
@@ -305,7 +305,7 @@ static void test_lets_go_when_idle(void **state)
     assert_true(budget_is_trimmed(&budget));
     assert_true(budget_take_body(&budget, PAGE_BYTES));
     assert_true(budget_take_body(&budget, PAGE_BYTES));
-    budget_keep_spare(&budget, &mapped, &bytes);
+    budget_keep_cached(&budget, &mapped, &bytes);
     budget_return_body(&budget, PAGE_BYTES);
     budget_trim_when_idle(&budget);
     assert_false(budget_is_trimmed(&budget));
@@ -319,7 +319,7 @@ static void test_lets_go_when_idle(void **state)
     budget_trim_when_idle(&budget);
     assert_true(budget_is_trimmed(&budget));
     bytes = 1;
-    assert_null(budget_take_spare(&budget, &bytes));
+    assert_null(budget_take_cached(&budget, &bytes));
     budget_done(&budget);
 }
 

@@ -11,27 +11,27 @@
 #include <string.h>
 
 #include "core/tensor.h"
-#include "tests/ask.h"
-#include "tests/check.h"
-#include "tests/composed.h"
-#include "tests/kernel_turn.h"
-#include "tests/setting.h"
-#include "tests/worker_pool.h"
+#include "tests/support/check.h"
+#include "tests/support/client.h"
+#include "tests/support/each_kernel.h"
+#include "tests/support/environment.h"
+#include "tests/support/random_request.h"
+#include "tests/support/worker_pool.h"
 
 #define REQUEST_COUNT 10000
 
 /* One request, its reply, and what that must be. */
 struct exchange {
-    struct composed request;
-    struct composed_expected expected;
-    struct ask ask;
+    struct random_request request;
+    struct random_expected expected;
+    struct client client;
     char label[100];
 };
 
 /* What stands at `path` of the reply is just that text. */
 static void check_applied(const struct exchange *x, const char *name, const char *want)
 {
-    const json_t *got = json_object_get(json_object_get(x->ask.reply, "applied"), name);
+    const json_t *got = json_object_get(json_object_get(x->client.reply, "applied"), name);
     char *text = got ? json_dumps(got, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
     if (want ? !text || strcmp(text, want) != 0 : text != NULL)
         fail_msg("%s: applied.%s is %s, where %s is expected", x->label, name, text ? text : "absent", want ? want : "nothing");
@@ -47,7 +47,7 @@ static void check_applied_integer(const struct exchange *x, const char *name, in
 
 static void check_applied_number(const struct exchange *x, const char *name, double want)
 {
-    const json_t *got = json_object_get(json_object_get(x->ask.reply, "applied"), name);
+    const json_t *got = json_object_get(json_object_get(x->client.reply, "applied"), name);
     double off = json_is_number(got) ? fabs(json_number_value(got) - want) : INFINITY;
     if (!(off <= fabs(want) * (x->request.wide ? 1e-15 : 1.2e-7)))
         fail_msg("%s: applied.%s is not %.17g", x->label, name, want);
@@ -60,7 +60,7 @@ static void check_draw_order(const struct exchange *x)
         "x", "context", "key", "query", "value", "projection.key", "projection.query", "projection.value", "projection.output"};
     char text[400] = "[";
     for (size_t k = 0; k < COMPOSED_DRAWABLE; k++) {
-        const struct composed_tensor *t = &x->request.tensors[k];
+        const struct random_request_tensor *t = &x->request.tensors[k];
         size_t used = strlen(text);
         if (t->values && t->form == FORM_DRAWN)
             (void)snprintf(text + used, sizeof text - used, "%s\"%s\"", used > 1 ? "," : "", names[k]);
@@ -71,8 +71,8 @@ static void check_draw_order(const struct exchange *x)
 
 static void check_conventions(const struct exchange *x)
 {
-    const struct composed *c = &x->request;
-    const struct composed_tensor *mask = &c->tensors[COMPOSED_MASK];
+    const struct random_request *c = &x->request;
+    const struct random_request_tensor *mask = &c->tensors[COMPOSED_MASK];
     char window[60];
     check_applied_number(x, "scale", c->scale);
     check_applied(x, "causal", c->causal ? c->causal : "false");
@@ -93,7 +93,7 @@ static void check_conventions(const struct exchange *x)
 }
 
 /* How many fields get a warning since they decide nothing, or leave open where positions begin. */
-static size_t fields_without_effect(const struct composed *c)
+static size_t fields_without_effect(const struct random_request *c)
 {
     bool causal = c->causal != NULL && strcmp(c->causal, "false") != 0;
     bool window = c->has_window && (c->window_left >= 0 || c->window_right >= 0);
@@ -101,21 +101,21 @@ static size_t fields_without_effect(const struct composed *c)
     bool positions = window || alibi || (c->has_rope && c->rope_dims > 0);
     bool open = positions && !c->has_query_offset && !causal && c->Tpast == 0 && c->Tq != c->Tpast + c->Tnew;
     bool idle_offset = c->has_query_offset && !causal && !positions;
-    const struct composed_tensor *mask = &c->tensors[COMPOSED_MASK];
+    const struct random_request_tensor *mask = &c->tensors[COMPOSED_MASK];
     return (size_t)open + idle_offset +
            (c->mask_semantics != NULL && !(mask->given && (mask->boolean || shape_count(mask->rank, mask->shape) == 0)));
 }
 
 static void check_warnings(const struct exchange *x)
 {
-    const json_t *warnings = json_object_get(x->ask.reply, "warnings");
-    size_t banned = x->expected.banned_row_count, at = 0;
+    const json_t *warnings = json_object_get(x->client.reply, "warnings");
+    size_t masked = x->expected.masked_row_count, at = 0;
     char start[60];
-    (void)snprintf(start, sizeof start, "%zu row%s every key banned", banned, banned == 1 ? " has" : "s have");
+    (void)snprintf(start, sizeof start, "%zu row%s every key masked", masked, masked == 1 ? " has" : "s have");
     const char *first = json_string_value(json_array_get(warnings, 0));
-    if (banned > 0 && (!first || strncmp(first, start, strlen(start)) != 0))
+    if (masked > 0 && (!first || strncmp(first, start, strlen(start)) != 0))
         fail_msg("%s: no warning that %s", x->label, start);
-    at += banned > 0;
+    at += masked > 0;
     const char *flags = json_string_value(json_array_get(warnings, at));
     if (x->expected.mask_looks_boolean && (!flags || !strstr(flags, "0 and 1")))
         fail_msg("%s: no warning that the mask looks boolean", x->label);
@@ -126,8 +126,8 @@ static void check_warnings(const struct exchange *x)
 
 static void check_numbers(const struct exchange *x, size_t name, const json_t *node, size_t rank, const size_t *shape)
 {
-    const struct composed_wanted *w = &x->expected.results[name];
-    double *got = ask_numbers(&x->ask, node, composed_result_names[name], rank, shape);
+    const struct random_request_wanted *w = &x->expected.results[name];
+    double *got = client_numbers(&x->client, node, random_request_result_names[name], rank, shape);
     size_t count = shape_count(w->rank, w->shape);
     for (size_t k = 0; k < count; k++) {
         if (!x->request.wide) /* written with the digits that a float32 needs */
@@ -135,10 +135,10 @@ static void check_numbers(const struct exchange *x, size_t name, const json_t *n
         double want = w->values[k], off = fabs(got[k] - want);
         if (got[k] == want || (isnan(got[k]) && isnan(want)))
             continue;
-        bool banned = want == 0 && (name == GIVES_WEIGHTS || name == GIVES_MEAN_WEIGHTS);
-        if (!(off <= (banned ? 0 : w->allowed[k])))
+        bool masked = want == 0 && (name == GIVES_WEIGHTS || name == GIVES_MEAN_WEIGHTS);
+        if (!(off <= (masked ? 0 : w->allowed[k])))
             fail_msg("%s: %s[%zu] is %.9g, where %.9g is expected: off by %.3g, %.3g is allowed", x->label,
-                     composed_result_names[name], k, got[k], want, off, w->allowed[k]);
+                     random_request_result_names[name], k, got[k], want, off, w->allowed[k]);
     }
     free(got);
 }
@@ -146,23 +146,23 @@ static void check_numbers(const struct exchange *x, size_t name, const json_t *n
 /* {"shape", "dtype", "data"} */
 static const json_t *check_flat(const struct exchange *x, size_t name, const json_t *node)
 {
-    const struct composed_wanted *w = &x->expected.results[name];
+    const struct random_request_wanted *w = &x->expected.results[name];
     const json_t *shape = json_object_get(node, "shape");
     const char *dtype = json_string_value(json_object_get(node, "dtype"));
     bool same = json_array_size(shape) == w->rank;
     for (size_t axis = 0; same && axis < w->rank; axis++)
         same = (size_t)json_integer_value(json_array_get(shape, axis)) == w->shape[axis];
     if (!same || !dtype || strcmp(dtype, x->request.wide ? "float64" : "float32") != 0)
-        fail_msg("%s: the shape or the dtype of %s differs", x->label, composed_result_names[name]);
+        fail_msg("%s: the shape or the dtype of %s differs", x->label, random_request_result_names[name]);
     return json_object_get(node, "data");
 }
 
 static void check_result(const struct exchange *x, size_t name)
 {
-    const struct composed_wanted *w = &x->expected.results[name];
-    const json_t *node = json_object_get(x->ask.reply, composed_result_names[name]);
+    const struct random_request_wanted *w = &x->expected.results[name];
+    const json_t *node = json_object_get(x->client.reply, random_request_result_names[name]);
     if (!x->request.wanted[name] && node)
-        fail_msg("%s: %s was not asked for", x->label, composed_result_names[name]);
+        fail_msg("%s: %s was not asked for", x->label, random_request_result_names[name]);
     if (!x->request.wanted[name])
         return;
     size_t count = shape_count(w->rank, w->shape);
@@ -175,37 +175,37 @@ static void check_result(const struct exchange *x, size_t name)
 /* On the caller alone, or on a few threads; by the fastest kernels, or every fourth by all of them in turn. */
 static void send(struct exchange *x)
 {
-    const struct composed *c = &x->request;
+    const struct random_request *c = &x->request;
     struct worker_pool pool;
     worker_pool_init(&pool, 1 + c->seed % 3);
-    kernel_turn(c->seed % 4 == 3 ? (size_t)(c->seed / 4) : 0);
-    ask_attention(&x->ask, x->label, c->text, c->text_bytes, c->seed % 8 == 0 ? &pool.executor : NULL);
-    ask_check_ok(&x->ask);
+    each_kernel(c->seed % 4 == 3 ? (size_t)(c->seed / 4) : 0);
+    client_attention(&x->client, x->label, c->text, c->text_bytes, c->seed % 8 == 0 ? &pool.executor : NULL);
+    client_check_ok(&x->client);
 }
 
 static void check_request(uint64_t seed, bool shown)
 {
     static struct exchange x; /* too large for the stack */
-    composed_init(&x.request, seed);
+    random_request_init(&x.request, seed);
     (void)snprintf(x.label, sizeof x.label, "ATTND_COMPOSITION_COUNT=1 ATTND_COMPOSITION_SEED=%" PRIu64, seed);
     if (shown)
         (void)printf("%s\n", x.request.text);
     send(&x);
-    composed_expect(&x.request, &x.expected);
+    random_request_expect(&x.request, &x.expected);
     for (size_t name = 0; name < GIVES; name++)
         check_result(&x, name);
     check_conventions(&x);
     check_warnings(&x);
-    ask_done(&x.ask);
-    composed_expected_done(&x.expected);
-    composed_done(&x.request);
+    client_done(&x.client);
+    random_expected_done(&x.expected);
+    random_request_done(&x.request);
 }
 
 static void random_requests(void **state)
 {
     (void)state;
-    size_t count = setting_size("ATTND_COMPOSITION_COUNT", setting_slow() ? REQUEST_COUNT / 25 : REQUEST_COUNT);
-    uint64_t first = setting_size("ATTND_COMPOSITION_SEED", 0);
+    size_t count = environment_size("ATTND_COMPOSITION_COUNT", environment_slow() ? REQUEST_COUNT / 25 : REQUEST_COUNT);
+    uint64_t first = environment_size("ATTND_COMPOSITION_SEED", 0);
     for (uint64_t k = 0; k < count; k++)
         check_request(first + k, count == 1);
     print_message("%zu requests over all fields agree with the oracle\n", count);

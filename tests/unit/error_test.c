@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "tests/check.h"
+#include "tests/support/check.h"
 
 static void starts_empty(void **state)
 {

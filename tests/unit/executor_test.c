@@ -1,7 +1,7 @@
 /* Every task runs once, whoever runs it; and the tests' own pool keeps its promises. */
 #include "core/executor.h"
-#include "tests/check.h"
-#include "tests/worker_pool.h"
+#include "tests/support/check.h"
+#include "tests/support/worker_pool.h"
 
 #define TASK_COUNT_MAX 200
 

@@ -1,14 +1,14 @@
 /* The content coding gzip: what is inflated and what refused; compressed replies, whole and in pieces. */
-#include "server/gzip.h"
+#include "server/http/gzip.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "server/clock.h"
-#include "tests/check.h"
-#include "tests/draw.h"
-#include "tests/worker_pool.h"
+#include "server/work/clock.h"
+#include "tests/support/check.h"
+#include "tests/support/draw.h"
+#include "tests/support/worker_pool.h"
 
 #define BUDGET_BYTES ((size_t)64 << 20)
 
@@ -33,14 +33,14 @@ struct inflated {
 static void inflated_init(struct inflated *in, const void *data, size_t bytes, size_t bytes_max, size_t budget_bytes,
                           bool stopped)
 {
-    struct job job = {.deadline_ms = stopped ? 0 : CLOCK_NEVER_MS};
+    struct work_item work_item = {.deadline_ms = stopped ? 0 : CLOCK_NEVER_MS};
     error_init(&in->err);
     budget_init(&in->budget, budget_bytes, 0);
     body_init(&in->body, &in->budget, bytes_max);
     char *copy = malloc(bytes > 0 ? bytes : 1); /* of just its size for the sanitizers */
     assert_non_null(copy);
     memcpy(copy, data, bytes);
-    in->done = gzip_inflate(copy, bytes, &job, &in->body, &in->err);
+    in->done = gzip_inflate(copy, bytes, &work_item, &in->body, &in->err);
     free(copy);
     assert_true(in->done == (in->err.code == ERROR_NONE));
     assert_true(in->body.bytes <= bytes_max && in->body.room_bytes <= bytes_max);
@@ -133,15 +133,16 @@ static void bombs_are_cut_off(void **state)
 }
 
 /* Compresses `parts` and inflates them again by zlib's own reader. */
-static void check_deflate(const struct api_part *parts, size_t count, const struct executor *executor)
+static void check_deflate(const struct api_chunk *parts, size_t count, const struct executor *executor)
 {
-    struct api_reply reply = {.body = parts[0].data, .body_bytes = parts[0].bytes, .parts = parts + 1, .part_count = count - 1};
+    struct api_reply reply = {
+        .body = parts[0].data, .body_bytes = parts[0].bytes, .parts = parts + 1, .chunk_count = count - 1};
     struct gzip gzip = {0};
     size_t bytes = 0, compressed = 0, cost = gzip_cost(&reply, executor);
     for (size_t i = 0; i < count; i++)
         bytes += parts[i].bytes;
     assert_true(gzip_deflate(&reply, executor, &gzip));
-    for (size_t i = 0; i < reply.part_count; i++)
+    for (size_t i = 0; i < reply.chunk_count; i++)
         compressed += reply.parts[i].bytes;
     assert_true(compressed + reply.body_bytes <= cost);
     char *out = malloc(bytes + 1);
@@ -149,7 +150,7 @@ static void check_deflate(const struct api_part *parts, size_t count, const stru
     z_stream stream = {.next_out = (Bytef *)out, .avail_out = (uInt)bytes + 1};
     assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
     int said = Z_OK;
-    for (size_t i = 0; i <= reply.part_count; i++) {
+    for (size_t i = 0; i <= reply.chunk_count; i++) {
         stream.next_in = (Bytef *)(uintptr_t)(i == 0 ? reply.body : reply.parts[i - 1].data);
         stream.avail_in = (uInt)(i == 0 ? reply.body_bytes : reply.parts[i - 1].bytes);
         assert_int_equal(said, Z_OK);
@@ -181,7 +182,7 @@ static void replies_are_compressed_in_pieces(void **state)
     }
     struct worker_pool pool;
     worker_pool_init(&pool, 3);
-    const struct api_part parts[][3] = {
+    const struct api_chunk parts[][3] = {
         {{text, BYTES}},
         {{text, 1}, {noise, BYTES}, {text, 262144}},
         {{text, 262145}, {text, 0}, {noise, 262143}},

@@ -1,5 +1,5 @@
 /* Every kernel table that this processor runs, against straight loops in double. */
-#include "tests/check.h"
+#include "tests/support/check.h"
 
 #include <float.h>
 #include <math.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/kernels.h"
-#include "tests/draw.h"
+#include "core/kernels/kernels.h"
+#include "tests/support/draw.h"
 
 #define ROWS 29
 #define COLUMNS 150
@@ -96,11 +96,11 @@ static void exp_takes_rows_of_any_length(void **state)
     }
 }
 
-/* The row that is known to have no banned key: the same numbers, and a sum that tells what is not finite, however small. */
+/* The row that is known to have no masked key: the same numbers, and a sum that tells what is not finite, however small. */
 static void exp_tells_what_is_not_finite(void **state)
 {
     (void)state;
-    static const float odd[] = {INFINITY, -INFINITY, NAN};
+    static const float nonfinite[] = {INFINITY, -INFINITY, NAN};
     for (size_t table = 0; kernels_at(table) != NULL; table++) {
         const struct kernels *kernels = kernels_at(table);
         for (size_t at = 0; at < 32; at++) {
@@ -114,8 +114,8 @@ static void exp_tells_what_is_not_finite(void **state)
             assert_true(kernels->exp_finite_row_f64(wide, 32, 0.25) == kernels->exp_row_f64(same_wide, 32, 0.25));
             assert_memory_equal(row, same, sizeof row);
             assert_memory_equal(wide, same_wide, sizeof wide);
-            row[at] = odd[at % 3];
-            wide[at] = (double)odd[at % 3];
+            row[at] = nonfinite[at % 3];
+            wide[at] = (double)nonfinite[at % 3];
             assert_true(isnan(kernels->exp_finite_row_f32(row, 32, 0.25F)));
             assert_true(isnan(kernels->exp_finite_row_f64(wide, 32, 0.25)));
         }
@@ -140,9 +140,9 @@ static void softcap_follows_tanh(void **state)
         }
         print_message("%s: softcap within %.3f ulp\n", kernels_at(table)->name, worst);
         assert_true(worst <= 4);
-        float odd[3] = {INFINITY, -INFINITY, NAN};
-        kernels_at(table)->softcap_row_f32(odd, 3, 2);
-        assert_true(isnan(odd[0]) && isnan(odd[1]) && isnan(odd[2]));
+        float nonfinite[3] = {INFINITY, -INFINITY, NAN};
+        kernels_at(table)->softcap_row_f32(nonfinite, 3, 2);
+        assert_true(isnan(nonfinite[0]) && isnan(nonfinite[1]) && isnan(nonfinite[2]));
     }
 }
 
@@ -155,16 +155,16 @@ static void scale_writes_its_row_alone(void **state)
         for (size_t count = 0; count <= 70; count++) {
             for (size_t at = 0; at < 16; at++) {
                 float from[70], to[100] = {0}, away[100] = {0};
-                double wide_from[70], wide_away[100] = {0};
+                double wide_from[70], wide_streaming[100] = {0};
                 for (size_t i = 0; i < count; i++)
                     wide_from[i] = (double)(to[at + i] = from[i] = (float)(i + 1));
                 kernels->scale_row_f32(to + at, to + at, count, 0.75F);
-                kernels->scale_away_f32(away + at, from, count, 0.75F);
-                kernels->scale_away_f64(wide_away + at, wide_from, count, 0.75);
-                kernels->away_done();
+                kernels->scale_streaming_f32(away + at, from, count, 0.75F);
+                kernels->scale_streaming_f64(wide_streaming + at, wide_from, count, 0.75);
+                kernels->streaming_done();
                 for (size_t i = 0; i < 100; i++) {
                     float expected = i >= at && i < at + count ? (float)(i - at + 1) * 0.75F : 0;
-                    assert_true(to[i] == expected && away[i] == expected && wide_away[i] == (double)expected);
+                    assert_true(to[i] == expected && away[i] == expected && wide_streaming[i] == (double)expected);
                 }
             }
         }
@@ -182,10 +182,10 @@ static void max_knows_what_is_finite(void **state)
                 row[i] = -(float)((i + 3) % count);
             assert_true(kernels->max_row_f32(row, count, &max));
             assert_true(max == (count == 0 ? -INFINITY : 0));
-            static const float odd[] = {INFINITY, -INFINITY, NAN};
+            static const float nonfinite[] = {INFINITY, -INFINITY, NAN};
             for (size_t i = 0; i < count; i++) {
                 float before = row[i];
-                row[i] = odd[i % 3];
+                row[i] = nonfinite[i % 3];
                 assert_false(kernels->max_row_f32(row, count, &max));
                 assert_false(kernels->finite_row_f32(row, count));
                 row[i] = before;

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/cgroup.h"
-#include "server/machine.h"
-#include "tests/check.h"
+#include "server/setup/cgroup.h"
+#include "server/setup/machine.h"
+#include "tests/support/check.h"
 
 static char root[] = "/tmp/attnd-test-XXXXXX";
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/metrics.h"
-#include "tests/check.h"
+#include "server/telemetry/metrics.h"
+#include "tests/support/check.h"
 
 static const struct metrics_now now = {
     .version = "1.2.3", .kernel = "generic", .threads = 3, .connections_max = 9, .ready = true};
@@ -67,7 +67,7 @@ static void test_buckets(void **state)
     struct metrics metrics = {0};
     const double ms[] = {2.5, 25, 25.01, 60001};
     for (size_t i = 0; i < 4; i++)
-        metrics_add(&metrics, METRICS_INFER, &(struct log_request){.status = 200, .total_ms = ms[i]});
+        metrics_add(&metrics, METRICS_KSERVE, &(struct log_request){.status = 200, .total_ms = ms[i]});
     const char *text = text_of(&metrics);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         (void)snprintf(line, sizeof line, "%s_bucket{path=\"/v2/models/attention/infer\",le=\"%s\"} %d", name,

@@ -2,14 +2,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/attention.h"
+#include "core/attention/attention.h"
 #include "core/projection.h"
 #include "core/random.h"
-#include "tests/attention_case.h"
-#include "tests/blas_setup.h"
-#include "tests/check.h"
-#include "tests/conformance_file.h"
-#include "tests/view.h"
+#include "tests/support/attention_case.h"
+#include "tests/support/blas_setup.h"
+#include "tests/support/check.h"
+#include "tests/support/conformance_file.h"
+#include "tests/support/view.h"
 
 #define HALF_A_DIGIT 0.51e-4
 
@@ -34,15 +34,15 @@ static struct tensor as_head(const struct tensor *x)
     return tensor_contiguous(x->data, x->dtype, 4, (const size_t[]){x->shape[0], 1, x->shape[1], x->shape[2]});
 }
 
-static void attend(struct attention_problem *problem, struct case_results *r)
+static void attend(struct attention_params *params, struct case_results *r)
 {
     struct arena arena;
     struct error err;
-    problem->causal = true;
-    problem->window_left = problem->window_right = -1;
+    params->causal = true;
+    params->window_left = params->window_right = -1;
     error_init(&err);
-    arena_init(&arena, attention_scratch_cost(problem, &r->results, NULL));
-    assert_true(attention_compute(problem, &r->results, &arena, NULL, &err));
+    arena_init(&arena, attention_scratch_cost(params, &r->results, NULL));
+    assert_true(attention_compute(params, &r->results, &arena, NULL, &err));
     arena_done(&arena);
 }
 
@@ -55,11 +55,11 @@ static void running_averages(enum dtype dtype)
     random_init(&random, 1337);
     random_normal(&random, &x);
     struct tensor head = as_head(&x);
-    struct attention_problem problem = {.query = head, .key = head, .value = head, .scale = 0};
+    struct attention_params params = {.query = head, .key = head, .value = head, .scale = 0};
     struct attention_dims dims = {dtype, 4, 1, 1, 8, 8, 2, 2};
     struct case_results r;
     case_results_init(&r, &dims, 1U << RESULT_OUTPUT | 1U << RESULT_WEIGHTS, NULL);
-    attend(&problem, &r);
+    attend(&params, &r);
     check_printed(root, "averaging/x_batch0", &x);
     check_printed(root, "averaging/running_means", &r.results.output);
     check_printed(root, "averaging/weights", &r.results.weights);
@@ -90,11 +90,11 @@ static void head(enum dtype dtype)
     random_init(&random, 1337);
     random_normal(&random, &x);
     struct tensor key = project(&pool, &random, &x), query = project(&pool, &random, &x), value = project(&pool, &random, &x);
-    struct attention_problem problem = {.query = as_head(&query), .key = as_head(&key), .value = as_head(&value), .scale = 1};
+    struct attention_params params = {.query = as_head(&query), .key = as_head(&key), .value = as_head(&value), .scale = 1};
     struct attention_dims dims = {dtype, 4, 1, 1, 8, 8, 16, 16};
     struct case_results r;
     case_results_init(&r, &dims, RESULTS_ALL, NULL);
-    attend(&problem, &r);
+    attend(&params, &r);
     check_printed(root, "head/scores_batch0", &r.results.scores);
     check_printed(root, "head/masked_scores_batch0", &r.results.masked_scores);
     check_printed(root, "head/weights_batch0", &r.results.weights);

@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/number_read.h"
-#include "api/number_row.h"
-#include "tests/check.h"
-#include "tests/draw.h"
-#include "tests/number_text.h"
-#include "tests/setting.h"
+#include "api/number/batch.h"
+#include "api/number/read.h"
+#include "tests/support/check.h"
+#include "tests/support/draw.h"
+#include "tests/support/environment.h"
+#include "tests/support/number_text.h"
 
 #define TEXT_BYTES_MAX 1200
 #define PADDING ", 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25]" /* longer than any reader looks ahead */
@@ -39,7 +39,7 @@ static void check_row_reads(const char *text, const char *end, size_t length, fl
     float read_f32 = -7;
     if (*text == ' ')
         return; /* it may pass over that */
-    if (number_row_read_f32(&at, end, 1, &read_f32) == 0)
+    if (number_batch_read_f32(&at, end, 1, &read_f32) == 0)
         assert_ptr_equal(at, text);
     else if (length == 0 || text[length] != ',' || at != text + length + 1 || memcmp(&read_f32, &f32, sizeof f32) != 0)
         fail_msg("%.*s: read %td bytes as %a, not %zu as %a", (int)(end - text), text, at - text, (double)read_f32, length,

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/number_read.h"
-#include "api/number_write.h"
-#include "tests/check.h"
-#include "tests/draw.h"
-#include "tests/number_text.h"
+#include "api/number/read.h"
+#include "api/number/write.h"
+#include "tests/support/check.h"
+#include "tests/support/draw.h"
+#include "tests/support/number_text.h"
 
 #define PRINTF_BYTES_MAX 400
 #define UNTOUCHED '~'

@@ -1,7 +1,7 @@
 /* options_test.c: the limits that follow the machine leave the process the room that it takes besides requests. */
-#include "server/machine.h"
-#include "server/options.h"
-#include "tests/check.h"
+#include "server/setup/machine.h"
+#include "server/setup/options.h"
+#include "tests/support/check.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -24,7 +24,7 @@ static void check_sums(const struct options *options, const struct machine *mach
     assert_true(options->memory_bytes_max <= machine->memory_bytes / 100 * 95);
     assert_true(options->body_bytes_max + options->request_memory_bytes_max <= options->memory_bytes_max);
     assert_true(options->connections_max >= 4 && options->connections_max <= 1024);
-    assert_int_equal(options->queue_jobs_max, 64 * options->threads);
+    assert_int_equal(options->queue_items_max, 64 * options->threads);
 }
 
 static void test_containers(void **state)
@@ -78,14 +78,15 @@ static void test_shared_machine(void **state)
 static void test_given(void **state)
 {
     (void)state;
-    struct options options = resolved(
-        container(2, 256 * MIB),
-        (struct options){.memory_bytes_max = 250 * MIB, .body_bytes_max = 50 * MIB, .connections_max = 7, .queue_jobs_max = 3});
+    struct options options =
+        resolved(container(2, 256 * MIB),
+                 (struct options){
+                     .memory_bytes_max = 250 * MIB, .body_bytes_max = 50 * MIB, .connections_max = 7, .queue_items_max = 3});
     assert_int_equal(options.memory_bytes_max, 250 * MIB);
     assert_int_equal(options.body_bytes_max, 50 * MIB);
     assert_int_equal(options.request_memory_bytes_max, 200 * MIB);
     assert_int_equal(options.connections_max, 7);
-    assert_int_equal(options.queue_jobs_max, 3);
+    assert_int_equal(options.queue_items_max, 3);
 }
 
 int main(void)

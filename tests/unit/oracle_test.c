@@ -1,13 +1,13 @@
 /* The oracle against numbers worked out by hand. Where a name says so, the numbers are the public bug report's that the
  * case was drawn from: what another attention got wrong. */
-#include "tests/oracle.h"
+#include "tests/support/oracle.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/check.h"
-#include "tests/conformance_file.h"
-#include "tests/view.h"
+#include "tests/support/check.h"
+#include "tests/support/conformance_file.h"
+#include "tests/support/view.h"
 
 #define BAN (-INFINITY)
 
@@ -18,10 +18,10 @@ static struct tensor head(double *data, size_t T, size_t D)
 }
 
 /* A problem of one head over all-zero queries and keys: every visible key weighs the same. */
-static struct attention_problem uniform(size_t Tq, size_t Tk, double *value)
+static struct attention_params uniform(size_t Tq, size_t Tk, double *value)
 {
     static double zeros[16];
-    return (struct attention_problem){
+    return (struct attention_params){
         .query = head(zeros, Tq, 1),
         .key = head(zeros, Tk, 1),
         .value = head(value, Tk, 1),
@@ -39,22 +39,22 @@ static void check_numbers(const double *got, const double *expected, size_t coun
     }
 }
 
-static void check(const struct attention_problem *problem, const double *output, const double *weights)
+static void check(const struct attention_params *params, const double *output, const double *weights)
 {
     struct oracle_results got;
-    oracle_attention(problem, &got);
-    size_t rows = problem->query.shape[1] * problem->query.shape[2];
-    check_numbers(got.output, output, rows * problem->value.shape[3]);
-    check_numbers(got.weights, weights, rows * problem->key.shape[2]);
+    oracle_attention(params, &got);
+    size_t rows = params->query.shape[1] * params->query.shape[2];
+    check_numbers(got.output, output, rows * params->value.shape[3]);
+    check_numbers(got.weights, weights, rows * params->key.shape[2]);
     oracle_results_done(&got);
 }
 
 /* pytorch#103963, onnx#8068; exp(1) / (exp(1) + exp(2)) = 0.2689... */
-static void fully_banned_row_is_zero(void **state)
+static void fully_masked_row_is_zero(void **state)
 {
     (void)state;
     unsigned char keep[] = {1, 1, 0, 0};
-    struct attention_problem problem = {
+    struct attention_params params = {
         .query = head((double[]){1, 1}, 2, 1),
         .key = head((double[]){1, 2}, 2, 1),
         .value = head((double[]){10, 20}, 2, 1),
@@ -63,10 +63,10 @@ static void fully_banned_row_is_zero(void **state)
         .window_right = -1,
         .mask = tensor_contiguous(keep, DTYPE_BOOL, 4, (const size_t[]){1, 1, 2, 2}),
     };
-    check(&problem, (double[]){17.31058578630005, 0}, (double[]){0.26894142136999512, 0.73105857863000488, 0, 0});
+    check(&params, (double[]){17.31058578630005, 0}, (double[]){0.26894142136999512, 0.73105857863000488, 0, 0});
     struct oracle_results got;
-    oracle_attention(&problem, &got);
-    assert_true(got.banned_row_count == 1);
+    oracle_attention(&params, &got);
+    assert_true(got.masked_row_count == 1);
     check_numbers(got.scores, (double[]){1, 2, 1, 2}, 4);
     check_numbers(got.masked_scores, (double[]){1, 2, BAN, BAN}, 4);
     check_numbers(got.lse, (double[]){2.31326168751822286, BAN}, 2);
@@ -78,14 +78,14 @@ static void causal_corners(void **state)
 {
     (void)state;
     double value[] = {1, 2, 3, 4};
-    struct attention_problem problem = uniform(2, 4, value);
-    problem.causal = true;
-    check(&problem, (double[]){1, 1.5}, (double[]){1, 0, 0, 0, 0.5, 0.5, 0, 0});
-    problem.query_offsets = (const int64_t[]){2};
+    struct attention_params params = uniform(2, 4, value);
+    params.causal = true;
+    check(&params, (double[]){1, 1.5}, (double[]){1, 0, 0, 0, 0.5, 0.5, 0, 0});
+    params.query_offsets = (const int64_t[]){2};
     const double third = 1.0 / 3;
-    check(&problem, (double[]){2, 2.5}, (double[]){third, third, third, 0, 0.25, 0.25, 0.25, 0.25});
-    problem.query_offsets = (const int64_t[]){-1};
-    check(&problem, (double[]){0, 1}, (double[]){0, 0, 0, 0, 1, 0, 0, 0});
+    check(&params, (double[]){2, 2.5}, (double[]){third, third, third, 0, 0.25, 0.25, 0.25, 0.25});
+    params.query_offsets = (const int64_t[]){-1};
+    check(&params, (double[]){0, 1}, (double[]){0, 0, 0, 0, 1, 0, 0, 0});
 }
 
 /* pytorch#100709, with the padding first. */
@@ -94,22 +94,22 @@ static void causal_meets_padding(void **state)
     (void)state;
     double value[] = {1, 2, 3};
     unsigned char keep[] = {0, 1, 1};
-    struct attention_problem problem = uniform(3, 3, value);
-    problem.causal = true;
-    problem.mask = tensor_contiguous(keep, DTYPE_BOOL, 4, (const size_t[]){1, 1, 3, 3});
-    problem.mask.stride[2] = 0;
-    check(&problem, (double[]){0, 2, 2.5}, (double[]){0, 0, 0, 0, 1, 0, 0, 0.5, 0.5});
+    struct attention_params params = uniform(3, 3, value);
+    params.causal = true;
+    params.mask = tensor_contiguous(keep, DTYPE_BOOL, 4, (const size_t[]){1, 1, 3, 3});
+    params.mask.stride[2] = 0;
+    check(&params, (double[]){0, 2, 2.5}, (double[]){0, 0, 0, 0, 1, 0, 0, 0.5, 0.5});
 }
 
 static void key_lengths_cut(void **state)
 {
     (void)state;
     double value[] = {1, 2, 3};
-    struct attention_problem problem = uniform(1, 3, value);
-    problem.key_lengths = (const size_t[]){2};
-    check(&problem, (double[]){1.5}, (double[]){0.5, 0.5, 0});
-    problem.key_lengths = (const size_t[]){0};
-    check(&problem, (double[]){0}, (double[]){0, 0, 0});
+    struct attention_params params = uniform(1, 3, value);
+    params.key_lengths = (const size_t[]){2};
+    check(&params, (double[]){1.5}, (double[]){0.5, 0.5, 0});
+    params.key_lengths = (const size_t[]){0};
+    check(&params, (double[]){0}, (double[]){0, 0, 0});
 }
 
 /* pytorch#21518: numbers are added; pytorch#41508: -infinity among them bans. */
@@ -117,9 +117,9 @@ static void additive_mask(void **state)
 {
     (void)state;
     double value[] = {0, 1}, added[] = {1, 0, 0, BAN};
-    struct attention_problem problem = uniform(2, 2, value);
-    problem.mask = tensor_contiguous(added, DTYPE_F64, 4, (const size_t[]){1, 1, 2, 2});
-    check(&problem, (double[]){0.26894142136999512, 0}, (double[]){0.73105857863000488, 0.26894142136999512, 1, 0});
+    struct attention_params params = uniform(2, 2, value);
+    params.mask = tensor_contiguous(added, DTYPE_F64, 4, (const size_t[]){1, 1, 2, 2});
+    check(&params, (double[]){0.26894142136999512, 0}, (double[]){0.73105857863000488, 0.26894142136999512, 1, 0});
 }
 
 /* lattice#361: a kept score far below any sentinel. */
@@ -127,7 +127,7 @@ static void no_finite_sentinel(void **state)
 {
     (void)state;
     unsigned char keep[] = {1, 0, 1, 0};
-    struct attention_problem problem = {
+    struct attention_params params = {
         .query = head((double[]){-20000, 0}, 2, 1),
         .key = head((double[]){1, NAN}, 2, 1),
         .value = head((double[]){1, INFINITY}, 2, 1),
@@ -136,14 +136,14 @@ static void no_finite_sentinel(void **state)
         .window_right = -1,
         .mask = tensor_contiguous(keep, DTYPE_BOOL, 4, (const size_t[]){1, 1, 2, 2}),
     };
-    check(&problem, (double[]){1, 1}, (double[]){1, 0, 1, 0});
+    check(&params, (double[]){1, 1}, (double[]){1, 0, 1, 0});
 }
 
 /* onnx#7865: capped at 2, the mask afterwards: score 4 -> 2 tanh(2) = 1.928055..., + 1, against 0. */
 static void softcap_comes_before_the_mask(void **state)
 {
     (void)state;
-    struct attention_problem problem = {
+    struct attention_params params = {
         .query = head((double[]){4}, 1, 1),
         .key = head((double[]){1, 0}, 2, 1),
         .value = head((double[]){1, 0}, 2, 1),
@@ -155,7 +155,7 @@ static void softcap_comes_before_the_mask(void **state)
     };
     double w = 0.9492160059666221;
     struct oracle_results got;
-    oracle_attention(&problem, &got);
+    oracle_attention(&params, &got);
     check_numbers(got.scores, (double[]){4, 0}, 2);
     check_numbers(got.capped_scores, (double[]){1.9280551601516338, 0}, 2);
     check_numbers(got.masked_scores, (double[]){2.9280551601516338, 0}, 2);
@@ -168,7 +168,7 @@ static void grouped_heads_are_interleaved(void **state)
 {
     (void)state;
     double zeros[4] = {0}, value[] = {10, 20};
-    struct attention_problem problem = {
+    struct attention_params params = {
         .query = tensor_contiguous(zeros, DTYPE_F64, 4, (const size_t[]){1, 4, 1, 1}),
         .key = tensor_contiguous(zeros, DTYPE_F64, 4, (const size_t[]){1, 2, 1, 1}),
         .value = tensor_contiguous(value, DTYPE_F64, 4, (const size_t[]){1, 2, 1, 1}),
@@ -176,7 +176,7 @@ static void grouped_heads_are_interleaved(void **state)
         .window_left = -1,
         .window_right = -1,
     };
-    check(&problem, (double[]){10, 10, 20, 20}, (double[]){1, 1, 1, 1});
+    check(&params, (double[]){10, 10, 20, 20}, (double[]){1, 1, 1, 1});
 }
 
 /* zml#763: the position and one before. */
@@ -184,13 +184,13 @@ static void window(void **state)
 {
     (void)state;
     double value[] = {1, 2, 3, 4};
-    struct attention_problem problem = uniform(4, 4, value);
-    problem.window_left = 1;
-    problem.window_right = 0;
-    check(&problem, (double[]){1, 1.5, 2.5, 3.5}, (double[]){1, 0, 0, 0, 0.5, 0.5, 0, 0, 0, 0.5, 0.5, 0, 0, 0, 0.5, 0.5});
-    problem.window_left = 0;
-    problem.window_right = -1;
-    check(&problem, (double[]){2.5, 3, 3.5, 4},
+    struct attention_params params = uniform(4, 4, value);
+    params.window_left = 1;
+    params.window_right = 0;
+    check(&params, (double[]){1, 1.5, 2.5, 3.5}, (double[]){1, 0, 0, 0, 0.5, 0.5, 0, 0, 0, 0.5, 0.5, 0, 0, 0, 0.5, 0.5});
+    params.window_left = 0;
+    params.window_right = -1;
+    check(&params, (double[]){2.5, 3, 3.5, 4},
           (double[]){0.25, 0.25, 0.25, 0.25, 0, 1.0 / 3, 1.0 / 3, 1.0 / 3, 0, 0, 0.5, 0.5, 0, 0, 0, 1});
 }
 
@@ -199,10 +199,10 @@ static void alibi_halves(void **state)
 {
     (void)state;
     double value[] = {0, 0, 7};
-    struct attention_problem problem = uniform(1, 3, value);
-    problem.alibi_slopes = (const double[]){log(2)};
-    problem.query_offsets = (const int64_t[]){1};
-    check(&problem, (double[]){1.75}, (double[]){0.25, 0.5, 0.25});
+    struct attention_params params = uniform(1, 3, value);
+    params.alibi_slopes = (const double[]){log(2)};
+    params.query_offsets = (const int64_t[]){1};
+    check(&params, (double[]){1.75}, (double[]){0.25, 0.5, 0.25});
 }
 
 /* A sink of ln 2 counts as two more keys of score 0. */
@@ -210,15 +210,15 @@ static void sink_takes_its_share(void **state)
 {
     (void)state;
     double value[] = {8, 4};
-    struct attention_problem problem = uniform(1, 2, value);
-    problem.sinks = (const double[]){log(2)};
-    check(&problem, (double[]){3}, (double[]){0.25, 0.25});
-    problem.key_lengths = (const size_t[]){0};
+    struct attention_params params = uniform(1, 2, value);
+    params.sinks = (const double[]){log(2)};
+    check(&params, (double[]){3}, (double[]){0.25, 0.25});
+    params.key_lengths = (const size_t[]){0};
     struct oracle_results got;
-    oracle_attention(&problem, &got);
+    oracle_attention(&params, &got);
     check_numbers(got.output, (double[]){0}, 1);
     check_numbers(got.lse, (double[]){log(2)}, 1);
-    assert_true(got.banned_row_count == 1);
+    assert_true(got.masked_row_count == 1);
     oracle_results_done(&got);
 }
 
@@ -226,7 +226,7 @@ static void mean_weights_are_over_heads(void **state)
 {
     (void)state;
     double query[] = {0, 40}, key[] = {1, 0}, value[] = {0, 0};
-    struct attention_problem problem = {
+    struct attention_params params = {
         .query = tensor_contiguous(query, DTYPE_F64, 4, (const size_t[]){1, 2, 1, 1}),
         .key = head(key, 2, 1),
         .value = head(value, 2, 1),
@@ -235,7 +235,7 @@ static void mean_weights_are_over_heads(void **state)
         .window_right = -1,
     };
     struct oracle_results got;
-    oracle_attention(&problem, &got);
+    oracle_attention(&params, &got);
     check_numbers(got.mean_weights, (double[]){0.75, 0.25}, 2);
     oracle_results_done(&got);
 }
@@ -249,7 +249,7 @@ static void notebooks_running_averages(void **state)
     double *x = conformance_numbers(conformance_at(root, "averaging/x_batch0"), &count);
     double *expected = conformance_numbers(conformance_at(root, "averaging/xbow_batch0"), &count);
     double *weights = conformance_numbers(conformance_at(root, "averaging/weights"), &weight_count);
-    struct attention_problem problem = {
+    struct attention_params params = {
         .query = head(x, 8, 2),
         .key = head(x, 8, 2),
         .value = head(x, 8, 2),
@@ -260,7 +260,7 @@ static void notebooks_running_averages(void **state)
     };
     assert_true(count == 16 && weight_count == 64);
     struct oracle_results got;
-    oracle_attention(&problem, &got);
+    oracle_attention(&params, &got);
     for (size_t k = 0; k < count; k++)
         assert_true(fabs(got.output[k] - expected[k]) <= 1.01e-4); /* the inputs are rounded to 4 decimals, too */
     for (size_t k = 0; k < weight_count; k++)
@@ -290,7 +290,7 @@ static void projection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fully_banned_row_is_zero),
+        cmocka_unit_test(fully_masked_row_is_zero),
         cmocka_unit_test(causal_corners),
         cmocka_unit_test(causal_meets_padding),
         cmocka_unit_test(key_lengths_cut),

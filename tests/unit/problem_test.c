@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "api/api.h"
-#include "api/problem.h"
-#include "tests/check.h"
+#include "api/protocol/problem.h"
+#include "tests/support/check.h"
 
 static json_t *written(const struct error *err)
 {

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/blas_setup.h"
-#include "tests/check.h"
-#include "tests/oracle.h"
-#include "tests/view.h"
-#include "tests/worker_pool.h"
+#include "tests/support/blas_setup.h"
+#include "tests/support/check.h"
+#include "tests/support/oracle.h"
+#include "tests/support/view.h"
+#include "tests/support/worker_pool.h"
 
 struct layer {
     struct view_pool pool;

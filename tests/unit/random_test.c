@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/check.h"
-#include "tests/conformance_file.h"
-#include "tests/view.h"
+#include "tests/support/check.h"
+#include "tests/support/conformance_file.h"
+#include "tests/support/view.h"
 
 #define TOLERANCE 1e-6
 #define RANK_MAX 4

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/check.h"
-#include "tests/safetensors_small.h"
+#include "tests/support/check.h"
+#include "tests/support/safetensors_small.h"
 
 static void short_files_are_refused(void **state)
 {
@@ -172,7 +172,7 @@ static void names(void **state)
     char *file = safetensors_file(header, NULL, 0, &bytes);
     const struct binary_request request = safetensors_request(file, bytes);
     struct binary binary;
-    binary_ask(&binary, &request);
+    binary_client(&binary, &request);
     assert_int_equal(binary.call.reply.status, 422);
     binary_done(&binary);
     free(file);
@@ -214,16 +214,16 @@ static void masks_of_numbers_are_not_dropped(void **state)
                                                                                "\"data_offsets\":[40,48]}}",
                         data, sizeof data, 422, "/mask_semantics", "the mask holds numbers");
     struct binary binary;
-    safetensors_ask(&binary,
-                    "{" METADATA("{\\\"mask_semantics\\\": \\\"drop\\\"}") ",\"query\":{\"dtype\":\"F32\",\"shape\":[2,2],"
-                                                                           "\"data_offsets\":[0,16]},"
-                                                                           "\"key\":{\"dtype\":\"F32\",\"shape\":[0,2],"
-                                                                           "\"data_offsets\":[16,16]},"
-                                                                           "\"value\":{\"dtype\":\"F32\",\"shape\":[0,1],"
-                                                                           "\"data_offsets\":[16,16]},"
-                                                                           "\"mask\":{\"dtype\":\"F32\",\"shape\":[2,0],"
-                                                                           "\"data_offsets\":[16,16]}}",
-                    data, 16);
+    safetensors_client(&binary,
+                       "{" METADATA("{\\\"mask_semantics\\\": \\\"drop\\\"}") ",\"query\":{\"dtype\":\"F32\",\"shape\":[2,2],"
+                                                                              "\"data_offsets\":[0,16]},"
+                                                                              "\"key\":{\"dtype\":\"F32\",\"shape\":[0,2],"
+                                                                              "\"data_offsets\":[16,16]},"
+                                                                              "\"value\":{\"dtype\":\"F32\",\"shape\":[0,1],"
+                                                                              "\"data_offsets\":[16,16]},"
+                                                                              "\"mask\":{\"dtype\":\"F32\",\"shape\":[2,0],"
+                                                                              "\"data_offsets\":[16,16]}}",
+                       data, 16);
     binary_check_ok(&binary);
     binary_done(&binary);
 }

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/safetensors.h"
-#include "api/wire.h"
-#include "tests/check.h"
-#include "tests/safetensors_small.h"
+#include "api/number/element_type.h"
+#include "api/protocol/safetensors.h"
+#include "tests/support/check.h"
+#include "tests/support/safetensors_small.h"
 
 /* The small request's reply, whatever carried it. */
 static void check_small(const struct binary *binary)
@@ -26,7 +26,7 @@ static void a_file_comes_back_as_a_file(void **state)
 {
     (void)state;
     struct binary binary;
-    safetensors_ask(&binary, SMALL, small, sizeof small);
+    safetensors_client(&binary, SMALL, small, sizeof small);
     check_small(&binary);
     /* Nothing lies behind the last tensor, nor between two. */
     assert_int_equal(binary.body_bytes - binary.data_offset_bytes, 8 + 16);
@@ -50,7 +50,7 @@ static void tensors_may_lie_anywhere(void **state)
     memcpy(data, small + 8, 8);
     memcpy(data + 2, small, 32);
     struct binary binary;
-    safetensors_ask(&binary, turned, data, sizeof data);
+    safetensors_client(&binary, turned, data, sizeof data);
     check_small(&binary);
     binary_done(&binary);
     for (size_t blanks = 0; blanks < 9; blanks++) {
@@ -61,7 +61,7 @@ static void tensors_may_lie_anywhere(void **state)
         for (size_t offset = 0; offset < 8; offset++) {
             struct binary_request request = safetensors_request(file, bytes);
             request.offset_bytes = offset;
-            binary_ask(&binary, &request);
+            binary_client(&binary, &request);
             check_small(&binary);
             binary_done(&binary);
         }
@@ -73,9 +73,9 @@ static void fields_stand_in_the_metadata(void **state)
 {
     (void)state;
     struct binary binary;
-    safetensors_ask(&binary,
-                    "{" METADATA("{\\\"scale\\\": 0, \\\"return\\\": [\\\"output\\\"]}") "," QUERY "," KEY "," VALUE "}", small,
-                    sizeof small);
+    safetensors_client(&binary,
+                       "{" METADATA("{\\\"scale\\\": 0, \\\"return\\\": [\\\"output\\\"]}") "," QUERY "," KEY "," VALUE "}",
+                       small, sizeof small);
     binary_check_ok(&binary);
     assert_int_equal(json_object_size(binary.json), 2);
     float output[2];
@@ -84,11 +84,11 @@ static void fields_stand_in_the_metadata(void **state)
     binary_done(&binary);
 
     /* Tensors may be text, too, but not both; other texts are the sender's own business. */
-    safetensors_ask(&binary,
-                    "{\"__metadata__\":{\"format\":\"pt\",\"request\":\"{\\\"query\\\": [[1, 0], [0, 1]]}\"},"
-                    "\"key\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
-                    "\"value\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[16,24]}}",
-                    small + 4, 24);
+    safetensors_client(&binary,
+                       "{\"__metadata__\":{\"format\":\"pt\",\"request\":\"{\\\"query\\\": [[1, 0], [0, 1]]}\"},"
+                       "\"key\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
+                       "\"value\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[16,24]}}",
+                       small + 4, 24);
     check_small(&binary);
     binary_done(&binary);
     safetensors_refused("{" METADATA("{\\\"query\\\": [[1, 0], [0, 1]]}") "," QUERY "," KEY "," VALUE "}", small, sizeof small,
@@ -100,36 +100,36 @@ static void fields_stand_in_the_metadata(void **state)
 }
 
 /* The small request with its tensors in `wire`; the numbers are exact in all of them. */
-static void ask_in(struct binary *binary, enum wire wire, const char *dtype, const char *fields)
+static void client_post_in(struct binary *binary, enum element_type element_type, const char *dtype, const char *fields)
 {
     char header[800], data[80];
-    size_t step = wire_bytes(wire), shape = 10;
+    size_t step = element_bytes(element_type), shape = 10;
     double wide[10];
     for (size_t i = 0; i < 10; i++)
         wide[i] = (double)small[i];
     struct tensor t = tensor_contiguous(wide, DTYPE_F64, 1, &shape);
-    memcpy(data, wide, wire_pack(wire, &t));
+    memcpy(data, wide, element_pack(element_type, &t));
     (void)snprintf(header, sizeof header,
                    "{" METADATA("{%s}") ",\"query\":{\"dtype\":\"%s\",\"shape\":[2,2],\"data_offsets\":[0,%zu]},"
                                         "\"key\":{\"dtype\":\"%s\",\"shape\":[2,2],\"data_offsets\":[%zu,%zu]},"
                                         "\"value\":{\"dtype\":\"%s\",\"shape\":[2,1],\"data_offsets\":[%zu,%zu]}}",
                    fields, dtype, 4 * step, dtype, 4 * step, 8 * step, dtype, 8 * step, 10 * step);
-    safetensors_ask(binary, header, data, 10 * step);
+    safetensors_client(binary, header, data, 10 * step);
 }
 
 static void every_float_dtype_is_read(void **state)
 {
     (void)state;
     static const struct {
-        enum wire wire;
+        enum element_type element_type;
         const char *dtype;
-    } all[] = {{WIRE_F64, "F64"}, {WIRE_F32, "F32"}, {WIRE_F16, "F16"}, {WIRE_BF16, "BF16"}};
+    } all[] = {{ELEMENT_F64, "F64"}, {ELEMENT_F32, "F32"}, {ELEMENT_F16, "F16"}, {ELEMENT_BF16, "BF16"}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         struct binary binary;
-        ask_in(&binary, all[i].wire, all[i].dtype, "");
+        client_post_in(&binary, all[i].element_type, all[i].dtype, "");
         check_small(&binary);
         binary_done(&binary);
-        ask_in(&binary, all[i].wire, all[i].dtype, "\\\"precision\\\": \\\"float64\\\"");
+        client_post_in(&binary, all[i].element_type, all[i].dtype, "\\\"precision\\\": \\\"float64\\\"");
         binary_check_ok(&binary);
         double output;
         memcpy(&output, safetensors_tensor(&binary, "output", "F64", "[2,1]"), sizeof output);
@@ -179,7 +179,7 @@ static void finite_numbers_are_not_made_infinite(void **state)
                                 !isfinite(cases[i].number) ? "not finite" : "overflows float32");
             continue;
         }
-        safetensors_ask(&binary, header, data, sizeof data);
+        safetensors_client(&binary, header, data, sizeof data);
         binary_check_ok(&binary);
         binary_done(&binary);
     }
@@ -193,15 +193,15 @@ static void masks_lengths_and_numbers_a_head(void **state)
     char data[48];
     memcpy(data, small, 40);
     memcpy(data + 40, "\1\0\2\1", 4); /* any byte that is not 0 is true */
-    safetensors_ask(&binary,
-                    "{" QUERY "," KEY "," VALUE ",\"mask\":{\"dtype\":\"BOOL\",\"shape\":[2,2],\"data_offsets\":[40,44]}}",
-                    data, 44);
+    safetensors_client(&binary,
+                       "{" QUERY "," KEY "," VALUE ",\"mask\":{\"dtype\":\"BOOL\",\"shape\":[2,2],\"data_offsets\":[40,44]}}",
+                       data, 44);
     binary_check_ok(&binary);
     memcpy(weights, safetensors_tensor(&binary, "weights", "F32", "[2,2]"), sizeof weights);
     assert_true(weights[0] == 1 && weights[1] == 0 && weights[2] > 0 && weights[3] > 0);
     binary_done(&binary);
 
-    safetensors_ask(
+    safetensors_client(
         &binary,
         "{" METADATA("{\\\"mask_semantics\\\": \\\"drop\\\"}") "," QUERY "," KEY "," VALUE
                                                                ",\"mask\":{\"dtype\":\"BOOL\",\"shape\":[2,2],\"data_offsets\":"
@@ -220,7 +220,7 @@ static void masks_lengths_and_numbers_a_head(void **state)
     char header[700];
     memcpy(data + 40, "\1\0\0\0\0\0\0\0", 8);
     (void)snprintf(header, sizeof header, batch, "");
-    safetensors_ask(&binary, header, data, 48);
+    safetensors_client(&binary, header, data, 48);
     binary_check_ok(&binary);
     memcpy(weights, safetensors_tensor(&binary, "weights", "F32", "[1,2,2]"), sizeof weights);
     assert_true(weights[0] == 1 && weights[1] == 0 && weights[2] == 1 && weights[3] == 0);
@@ -231,7 +231,7 @@ static void masks_lengths_and_numbers_a_head(void **state)
     static const char alone[] =
         "{" QUERY "," KEY "," VALUE ",\"key_lengths\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[40,48]}}";
     memcpy(data + 40, "\1\0\0\0\0\0\0\0", 8);
-    safetensors_ask(&binary, alone, data, 48);
+    safetensors_client(&binary, alone, data, 48);
     binary_check_ok(&binary);
     memcpy(weights, safetensors_tensor(&binary, "weights", "F32", "[2,2]"), sizeof weights);
     assert_true(weights[0] == 1 && weights[1] == 0 && weights[2] == 1 && weights[3] == 0);
@@ -249,14 +249,15 @@ static void weights_of_projections(void **state)
     static const float data[] = {3, 4, 1, 0, 0, 1, 1, 1, 100};
 #define AT(name, shape, begin, end) "\"" name "\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[" begin "," end "]}"
     struct binary binary;
-    safetensors_ask(&binary,
-                    "{" METADATA("{\\\"head_size\\\": 1, \\\"return\\\": [\\\"query\\\", \\\"key\\\", \\\"value\\\"]}") "," AT(
-                        "x", "[1,2]", "0", "8") "," AT("projection.query", "[1,2]", "8",
-                                                       "16") "," AT("projection.key.weight", "[1,2]", "16",
-                                                                    "24") "," AT("projection.value.weight", "[1,2]", "24",
-                                                                                 "32") "," AT("projection.value.bias", "[1]",
-                                                                                              "32", "36") "}",
-                    data, sizeof data);
+    safetensors_client(
+        &binary,
+        "{" METADATA("{\\\"head_size\\\": 1, \\\"return\\\": [\\\"query\\\", \\\"key\\\", \\\"value\\\"]}") "," AT(
+            "x", "[1,2]", "0", "8") "," AT("projection.query", "[1,2]", "8",
+                                           "16") "," AT("projection.key.weight", "[1,2]", "16",
+                                                        "24") "," AT("projection.value.weight", "[1,2]", "24",
+                                                                     "32") "," AT("projection.value.bias", "[1]", "32",
+                                                                                  "36") "}",
+        data, sizeof data);
     binary_check_ok(&binary);
     float number;
     memcpy(&number, safetensors_tensor(&binary, "query", "F32", "[1,1]"), 4);
@@ -278,11 +279,11 @@ static void empty_tensors(void **state)
 {
     (void)state;
     struct binary binary;
-    safetensors_ask(&binary,
-                    "{\"query\":{\"dtype\":\"F32\",\"shape\":[0,2],\"data_offsets\":[0,0]},"
-                    "\"key\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
-                    "\"value\":{\"dtype\":\"F32\",\"shape\":[2,0],\"data_offsets\":[16,16]}}",
-                    small, 16);
+    safetensors_client(&binary,
+                       "{\"query\":{\"dtype\":\"F32\",\"shape\":[0,2],\"data_offsets\":[0,0]},"
+                       "\"key\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
+                       "\"value\":{\"dtype\":\"F32\",\"shape\":[2,0],\"data_offsets\":[16,16]}}",
+                       small, 16);
     binary_check_ok(&binary);
     (void)safetensors_tensor(&binary, "output", "F32", "[0,0]");
     (void)safetensors_tensor(&binary, "weights", "F32", "[0,2]");
@@ -303,14 +304,14 @@ static void replies_hold_what_json_holds(void **state)
         struct binary binary, json;
         const char *precision = wide ? ",\"precision\":\"float64\"" : "";
         (void)snprintf(body, sizeof body, text, precision, "");
-        struct binary_request request = {.face = API_ATTENTION, .body = body, .body_bytes = strlen(body)};
+        struct binary_request request = {.protocol = API_ATTENTION, .body = body, .body_bytes = strlen(body)};
         request.accept = "application/json;q=0.9, " SAFETENSORS_TYPE;
-        binary_ask(&binary, &request);
+        binary_client(&binary, &request);
         binary_check_ok(&binary);
         (void)snprintf(body, sizeof body, text, precision, ",\"format\":\"flat\"");
         request.body_bytes = strlen(body);
         request.accept = "*/*";
-        binary_ask(&json, &request);
+        binary_client(&json, &request);
         binary_check_ok(&json);
         const char *name;
         json_t *result;
@@ -361,7 +362,7 @@ static void accept_headers(void **state)
         struct binary binary;
         struct binary_request request = safetensors_request(file, bytes);
         request.accept = cases[i].accept;
-        binary_ask(&binary, &request);
+        binary_client(&binary, &request);
         binary_check_ok(&binary);
         assert_string_equal(binary.call.reply.content_type, cases[i].type);
         binary_done(&binary);
@@ -371,7 +372,7 @@ static void accept_headers(void **state)
     binary_refused(&request, 415, "", "looks like a safetensors file");
     request.content_type = "application/x-safetensor";
     binary_refused(&request, 415, "", "send application/json or " SAFETENSORS_TYPE);
-    request.face = API_INFER;
+    request.protocol = API_KSERVE;
     request.content_type = SAFETENSORS_TYPE;
     binary_refused(&request, 415, "", "send application/json");
     free(file);

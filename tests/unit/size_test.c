@@ -1,6 +1,6 @@
 /* Sizes saturate at SIZE_MAX instead of wrapping around. */
 #include "core/size.h"
-#include "tests/check.h"
+#include "tests/support/check.h"
 
 static const size_t half = (size_t)1 << (sizeof(size_t) * 4); /* half * half is one past SIZE_MAX */
 

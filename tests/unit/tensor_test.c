@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/tensor.h"
-#include "tests/check.h"
+#include "tests/support/check.h"
 
 #define SHAPE(...) (sizeof((const size_t[]){__VA_ARGS__}) / sizeof(size_t)), ((const size_t[]){__VA_ARGS__})
 

@@ -6,7 +6,7 @@
 //   "busy"      a computation began or ended             "problem"  something failed (null: no more)
 
 import { Problem, compute, plainRequest } from "./api.js";
-import { Bans } from "./bans.js";
+import { Bans } from "./mask_reasons.js";
 import { Scale, extent } from "./color.js";
 import { PRESETS } from "./presets.js";
 import { MEAN, Run, STAGES, namesFor, ownRun } from "./run.js";

@@ -125,8 +125,8 @@ export function pytorch(full, run = app.run) {
     if (given("sinks")) {
         lines.push(`sinks = torch.tensor(${python(request.sinks.data ?? request.sinks)}, dtype=scores.dtype).reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)`,
             "weights = torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]");
-    } else lines.push("banned = (scores == float(\"-inf\")).all(-1, keepdim=True)  # rows with every key banned: their weights are 0",
-        "weights = scores.softmax(-1).masked_fill(banned, 0)");
+    } else lines.push("masked = (scores == float(\"-inf\")).all(-1, keepdim=True)  # rows with every key masked: their weights are 0",
+        "weights = scores.softmax(-1).masked_fill(masked, 0)");
     lines.push("output = weights @ v");
     const out = request.projection?.output;
     if (out) {

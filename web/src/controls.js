@@ -9,7 +9,7 @@ import { bytes, milliseconds, number } from "./format.js";
 import { encode } from "./permalink.js";
 import { MEAN } from "./run.js";
 import { LAYER_COLORS } from "./tiles.js";
-import { REASONS } from "./bans.js";
+import { REASONS } from "./mask_reasons.js";
 
 const BAR_WIDTH = 220, BAR_HEIGHT = 12;
 
@@ -67,7 +67,7 @@ function layerLegend() {
             swatch.style.background = `rgb(${rgb.join(",")})`;
             return h("span", {}, swatch, title);
         })
-        : h("span", {}, h("i", { class: "hatched" }), "banned"));
+        : h("span", {}, h("i", { class: "hatched" }), "masked"));
 }
 
 // ---- copy, export, link ----
@@ -167,7 +167,7 @@ function conventions(applied) {
     const out = [`scale ${Number(applied.scale.toPrecision(6))}`];
     out.push(applied.causal === false ? "not causal" : `causal${applied.causal === true ? "" : ` ${applied.causal.replace("_", " ")}`}`);
     if (applied.query_offset) out.push(`offset ${applied.query_offset}`);
-    if (applied.mask) out.push(`mask ${applied.mask}${applied.mask_semantics === "drop" ? ", true is banned" : ""}`);
+    if (applied.mask) out.push(`mask ${applied.mask}${applied.mask_semantics === "drop" ? ", true is masked" : ""}`);
     if (applied.window) out.push(`window [${applied.window}]`);
     if (applied.softcap) out.push(`softcap ${applied.softcap}`);
     if (applied.alibi) out.push("ALiBi");

@@ -21,7 +21,7 @@ export function describe(i, j, stage = app.view.stage) {
     const query = `query ${i}${label(app.labels.rows, i)}`;
     if (stage === "output") return `${query}, output ${j}: ${number(x)}`;
     const why = reasonsText(i, j), value = stage === "weights" ? share(x) : number(x);
-    return `${query} → key ${j}${label(app.labels.cols, j)}: ${title} ${value}${why ? `; banned by ${why}` : ""}`;
+    return `${query} → key ${j}${label(app.labels.cols, j)}: ${title} ${value}${why ? `; masked by ${why}` : ""}`;
 }
 
 const row = (name, value, attributes = {}) => [h("dt", {}, name), h("dd", attributes, value)];
@@ -54,7 +54,7 @@ function termsTable(q, k) {
 
 function contributions(weights, values, j) {
     const order = Array.from(weights, (_, at) => at).filter((at) => weights[at] > 0).sort((a, b) => weights[b] - weights[a]).slice(0, KEYS_MAX);
-    if (!order.length) return h("p", { class: "hint" }, "Every key is banned: the output is 0.");
+    if (!order.length) return h("p", { class: "hint" }, "Every key is masked: the output is 0.");
     const size = (at) => (values ? weights[at] * Math.hypot(...rowOf(values, at)) : undefined);
     return h("table", { class: "terms", id: "contributions" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "key"), h("th", { scope: "col" }, "weight"), h("td", {}), values && h("th", { scope: "col" }, "‖w·v‖"))),
@@ -72,7 +72,7 @@ function valuePart(weight, values, output, j) {
 }
 
 // The stages of one cell's score, as far as they are known.
-function scoreRows(run, batch, head, i, j, q, k, banned) {
+function scoreRows(run, batch, head, i, j, q, k, masked) {
     const { applied } = run, bias = app.bans.bias(batch, head, i, j), at = (name) => {
         const matrix = run.matrix(name, app.at(head));
         return matrix?.data[i * matrix.cols + j];
@@ -85,8 +85,8 @@ function scoreRows(run, batch, head, i, j, q, k, banned) {
     if (applied.softcap) rows.push(row(`capped at ${applied.softcap}`, number(capped)));
     if (bias.mask !== undefined) rows.push(row("+ mask", number(bias.mask), { id: "cell-mask" }));
     if (bias.alibi !== undefined) rows.push(row("+ ALiBi", number(bias.alibi), { id: "cell-alibi" }));
-    rows.push(row("banned?", banned.length ? banned.map(({ title }) => title).join(", ") : "no", { id: "cell-banned", class: banned.length ? "warn" : "" }));
-    rows.push(row("softmax sees", banned.length ? "−∞" : number(at("masked_scores") ?? capped + (bias.mask ?? 0) + (bias.alibi ?? 0)), { id: "cell-masked" }));
+    rows.push(row("masked?", masked.length ? masked.map(({ title }) => title).join(", ") : "no", { id: "cell-masked", class: masked.length ? "warn" : "" }));
+    rows.push(row("softmax sees", masked.length ? "−∞" : number(at("masked_scores") ?? capped + (bias.mask ?? 0) + (bias.alibi ?? 0)), { id: "cell-masked" }));
     return rows;
 }
 
@@ -114,10 +114,10 @@ function meanCell(i, j) {
 function computedCell(run, batch, head, i, j, weights) {
     const query = run.vectors("query", batch, head), past = run.tensors.has("present_key");
     const keys = run.vectors(past ? "present_key" : "key", batch, head), values = run.vectors(past ? "present_value" : "value", batch, head);
-    const q = query && rowOf(query, i), k = keys && rowOf(keys, j), banned = app.bans.reasons(batch, head, i, j);
+    const q = query && rowOf(query, i), k = keys && rowOf(keys, j), masked = app.bans.reasons(batch, head, i, j);
     const output = run.outputIsShared("output") ? null : run.matrix("output", app.at(head));
-    return [h("dl", {}, scoreRows(run, batch, head, i, j, q, k, banned), softmaxRows(run, batch, head, i, weights[j], weights)),
-        banned.length > 0 && h("ul", { class: "reasons", id: "reasons" }, banned.map(({ title, text }) => h("li", {}, `${title}: ${text}`))),
+    return [h("dl", {}, scoreRows(run, batch, head, i, j, q, k, masked), softmaxRows(run, batch, head, i, weights[j], weights)),
+        masked.length > 0 && h("ul", { class: "reasons", id: "reasons" }, masked.map(({ title, text }) => h("li", {}, `${title}: ${text}`))),
         q && k && termsTable(q, k), h("h3", {}, "What makes the output"), contributions(weights, values, j),
         values && valuePart(weights[j], values, output && rowOf(output, i), j)];
 }
@@ -135,7 +135,7 @@ function outputCell(run, batch, head, i, d) {
         h("thead", {}, h("tr", {}, ["key", "weight", "v", "w·v", ""].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", {}))))),
         h("tbody", {}, order.map((j) => h("tr", {}, h("th", { scope: "row" }, `${j}${label(app.labels.cols, j)}`), h("td", {}, share(weights.data[i * weights.cols + j])),
             h("td", {}, number(values.data[j * values.cols + d])), h("td", {}, number(parts[j])), h("td", {}, bar(parts[j], largest)))))),
-        order.length < parts.length && h("p", { class: "hint" }, "The keys that add the most; banned ones add nothing.")];
+        order.length < parts.length && h("p", { class: "hint" }, "The keys that add the most; masked ones add nothing.")];
 }
 
 export function createExplain(host) {

@@ -80,14 +80,14 @@ async function mapSvg(view) {
     }
     for (let i = 0; i < rows; i++)
         for (let j = 0; j < cols; j++) {
-            const x = matrix.data[i * cols + j], banned = picture.bansHide && (x === -Infinity || (x === 0 && picture.bits?.(i, j)));
+            const x = matrix.data[i * cols + j], masked = picture.bansHide && (x === -Infinity || (x === 0 && picture.bits?.(i, j)));
             const left = SVG_LEFT + j * cell, top = SVG_TOP + i * cell;
-            const rect = svg("rect", { x: left, y: top, width: cell, height: cell, fill: banned ? "url(#hatch)" : scale.css(x), stroke: "#fff", "stroke-width": 0.5 });
+            const rect = svg("rect", { x: left, y: top, width: cell, height: cell, fill: masked ? "url(#hatch)" : scale.css(x), stroke: "#fff", "stroke-width": 0.5 });
             const title = svg("title");
-            title.textContent = `${name(picture.rowLabels, i)} → ${name(picture.colLabels, j)}: ${banned ? "banned" : number(x)}`;
+            title.textContent = `${name(picture.rowLabels, i)} → ${name(picture.colLabels, j)}: ${masked ? "masked" : number(x)}`;
             rect.append(title);
             root.append(rect);
-            if (cell >= 36 && !banned) root.append(text(left + cell / 2, top + cell / 2, "middle", x.toFixed(2), scale.ink(x), { "font-size": 10 }));
+            if (cell >= 36 && !masked) root.append(text(left + cell / 2, top + cell / 2, "middle", x.toFixed(2), scale.ink(x), { "font-size": 10 }));
         }
     return root;
 }

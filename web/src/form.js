@@ -27,7 +27,7 @@ const FIELDS = [
     { name: "causal", options: [["", "off"], [true, "on"], ["top_left", "top left"], ["bottom_right", "bottom right"]], form: BOTH, label: "Causal" },
     { name: "scale", kind: "number", form: BOTH, label: "Scale", hint: "1/√D" },
     { name: "mask", kind: "json", form: BOTH, label: "Mask", more: true, hint: "JSON: booleans, or numbers to add" },
-    { name: "mask_semantics", options: [["", "true may attend"], ["drop", "true is banned"]], form: BOTH, label: "Mask's true", more: true },
+    { name: "mask_semantics", options: [["", "true may attend"], ["drop", "true is masked"]], form: BOTH, label: "Mask's true", more: true },
     { name: "key_lengths", kind: "json", form: BOTH, label: "Key lengths", more: true, hint: "one an item: [5, 8]" },
     { name: "window", kind: "json", form: BOTH, label: "Window", more: true, hint: "[left, right], −1: no bound" },
     { name: "softcap", kind: "number", form: BOTH, label: "Softcap", more: true },

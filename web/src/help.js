@@ -4,7 +4,7 @@ import { $, h } from "./dom.js";
 
 const KEYS = [
     ["1 … 6", "heat map, lines, heads, stages, compare, table"], ["[ ]", "previous, next preset"], ["s, Shift s", "next, previous stage"],
-    ["h, Shift h", "next, previous head"], ["b", "next batch item"], ["l", "layers: why cells are banned"], ["f", "hide the first key"],
+    ["h, Shift h", "next, previous head"], ["b", "next batch item"], ["l", "layers: why cells are masked"], ["f", "hide the first key"],
     ["m", "to the picture"], ["arrows", "in the picture: move the chosen cell; with Shift: pan"], ["Home, End, Page", "far along a row, or down"],
     ["+ − 0", "zoom in, out, show all"], ["Ctrl Enter", "run"], ["Esc", "cancel a computation"],
 ];

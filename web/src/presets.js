@@ -12,13 +12,13 @@ export const PRESETS = [
     {
         id: "raw", title: "Raw head", stage: "scores", cell: [5, 4],
         request: { ...notebook, causal: false },
-        story: "Queries meet keys: each cell is one dot product, of any sign and size, and nothing is banned yet. "
+        story: "Queries meet keys: each cell is one dot product, of any sign and size, and nothing is masked yet. "
             + "Query 5 scores 3.34 with key 4 and −2.52 with itself; the next steps turn such numbers into shares.",
     },
     {
         id: "masked", title: "Masked head", stage: "masked_scores", cell: [3, 6],
         request: notebook,
-        story: "A decoder must not see the future: all above the diagonal is banned, −∞ to the softmax. "
+        story: "A decoder must not see the future: all above the diagonal is masked, −∞ to the softmax. "
             + "Compare it with the raw head: the numbers that stay are the same.",
     },
     {

@@ -2,7 +2,7 @@
 // cells it shows the one of the largest size, so that a lone bright cell is never lost.
 
 import { RGB_NAN, pixel, rowMaxima } from "./color.js";
-import { CAUSAL, MASK, PADDING, WINDOW } from "./bans.js";
+import { CAUSAL, MASK, PADDING, WINDOW } from "./mask_reasons.js";
 
 export const TILE = 128, TILE_MOST = 256;
 const TILES_MAX = 2800; // 64 KiB each
@@ -22,7 +22,7 @@ const PIXEL_HIDDEN = pixel([128, 128, 128], 60);
 
 export class Tiles {
     // `side`: of a tile, in pixels, at most TILE_MOST. `picture`: { matrix, scale, bits(i, j) or null, bansHide, layers, hideFirst }.
-    // bansHide: banned cells hold no number in this stage (weights, masked scores).
+    // bansHide: masked cells hold no number in this stage (weights, masked scores).
     constructor(picture, side = TILE) {
         this.picture = picture;
         this.side = side;
@@ -115,7 +115,7 @@ export class Tiles {
         return row;
     }
 
-    // (banRow, banCol) stands for what a pixel covers where all of it may be banned.
+    // (banRow, banCol) stands for what a pixel covers where all of it may be masked.
     pixelOf(value, row, banRow, banCol) {
         const { scale, bits, bansHide, layers } = this.picture;
         const maybe = bits !== null && (layers || (bansHide && (value === 0 || value === -Infinity)));

@@ -3,7 +3,7 @@
 import { app, isDark } from "../app.js";
 import { announce, h } from "../dom.js";
 import { compute } from "../api.js";
-import { Bans } from "../bans.js";
+import { Bans } from "../mask_reasons.js";
 import { Scale, extent } from "../color.js";
 import { number } from "../format.js";
 import { HeatMap } from "../heatmap.js";

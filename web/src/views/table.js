@@ -18,9 +18,9 @@ export function create(host) {
     }
 
     function cell(matrix, picture, i, j) {
-        const x = matrix.data[i * matrix.cols + j], banned = picture.bits?.(i, j) && picture.bansHide;
+        const x = matrix.data[i * matrix.cols + j], masked = picture.bits?.(i, j) && picture.bansHide;
         const chosen = app.view.cell?.[0] === i && app.view.cell?.[1] === j;
-        return h("td", { class: `${banned ? "banned" : ""}${chosen ? " chosen" : ""}`, title: banned ? reasonsText(i, j) : null,
+        return h("td", { class: `${masked ? "masked" : ""}${chosen ? " chosen" : ""}`, title: masked ? reasonsText(i, j) : null,
             onclick: () => app.setView({ cell: [i, j] }) }, number(x));
     }
 

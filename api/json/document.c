@@ -1,0 +1,214 @@
+#include "api/json/document.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/document_memory.h"
+#include "api/json/suggest.h"
+#include "api/json/token.h"
+#include "api/request/tensor_input.h"
+#include "core/size.h"
+
+#define FOUND_BYTES_MAX 64 /* of a client's value that an error quotes */
+#define EXPECTED_BYTES_MAX 256
+
+/* The place in the body of the token that jansson stopped at: it tells where it had read that to. */
+static size_t fault_offset(const struct extract *extract, const json_error_t *json_error)
+{
+    size_t offset = extract_body_offset(extract, json_error->position < 1 ? 0 : (size_t)json_error->position - 1);
+    while (offset > 0 && offset < extract->text_bytes && token_is_word(extract->text[offset]) &&
+           token_is_word(extract->text[offset - 1]))
+        offset--;
+    return offset;
+}
+
+/* A parse error: its place in the text and, for what is JSON but not accepted, the kind. */
+static bool parse_error(const struct extract *extract, const json_error_t *json_error, struct error *err)
+{
+    char place[EXTRACT_PLACE_BYTES_MAX];
+    (void)extract_place(extract, extract->text + fault_offset(extract, json_error), place);
+    enum json_error_code code = json_error_code(json_error);
+    switch (code) {
+    case json_error_duplicate_key:
+        return error_set(err, ERROR_INVALID, "%s: %s: each name may stand once", place, json_error->text);
+    case json_error_numeric_overflow:
+        return error_set(err, ERROR_INVALID, "%s: %s; integers go up to 9223372036854775807, reals to 1.8e308", place,
+                         json_error->text);
+    case json_error_end_of_input_expected:
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s: found more behind the value's end", place);
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        return error_set(err, ERROR_INVALID, "%s: the string holds \\u0000, which no name and no value here does", place);
+    case json_error_out_of_memory:
+        return error_set(err, ERROR_NO_MEMORY, "no memory left to read the request");
+    default:
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s: %s", place, json_error->text);
+    }
+}
+
+size_t document_cost(void)
+{
+    return size_add(extract_scan_cost(), arena_cost(document_memory_bytes(DOCUMENT_BYTES_MAX)));
+}
+
+bool document_parse(const struct extract *extract, struct arena *arena, json_t **ret, struct error *err)
+{
+    json_error_t json_error;
+    if (extract->text_bytes == 0)
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s is empty",
+                         extract->name == NULL ? "line 1, column 1: the body" : extract->name);
+    if (!document_memory_open(extract->document_bytes, arena, err))
+        return false;
+    *ret = json_loadb(extract->document, extract->document_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &json_error);
+    document_memory_filled();
+    if (*ret != NULL)
+        return true;
+    document_memory_close();
+    return parse_error(extract, &json_error, err);
+}
+
+void document_done(json_t *document)
+{
+    if (document == NULL)
+        return;
+    json_decref(document);
+    document_memory_close();
+}
+
+/* What a value is, in words that quote the client: 12, "abc", an array of shape [2, 3]. */
+static const char *found_text(const struct extract *extract, const json_t *value, char *text, size_t text_bytes)
+{
+    const struct json_array_text *array = tensor_input_array(extract, value);
+    char shape[SHAPE_TEXT_BYTES_MAX];
+    if (array != NULL && array->kind == JSON_ARRAY_EMPTY && array->rank <= TENSOR_RANK_MAX) {
+        (void)snprintf(text, text_bytes, "an empty array");
+    } else if (array != NULL && array->rank > TENSOR_RANK_MAX) {
+        (void)snprintf(text, text_bytes, "an array of %zu dimensions", array->rank);
+    } else if (array != NULL) {
+        const char *content = array->kind == JSON_ARRAY_BOOLS ? "booleans" : "numbers";
+        (void)snprintf(text, text_bytes, "an array of %s of shape %s", content,
+                       shape_text(array->rank, array->shape, shape, sizeof shape));
+    } else if (json_is_object(value)) {
+        (void)snprintf(text, text_bytes, "an object");
+    } else if (json_is_array(value)) {
+        (void)snprintf(text, text_bytes, "an array that does not begin with a number");
+    } else {
+        char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        (void)snprintf(text, text_bytes, "%.*s", FOUND_BYTES_MAX - 1, dump == NULL ? "a value" : dump);
+        free(dump);
+    }
+    return text;
+}
+
+bool document_refuse(const struct extract *extract, const json_t *value, const char *pointer, const char *expected,
+                     struct error *err)
+{
+    char found[SHAPE_TEXT_BYTES_MAX + FOUND_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, pointer, "%s, where %s is expected",
+                        found_text(extract, value, found, sizeof found), expected);
+}
+
+const json_t *document_member(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_null(value) ? NULL : value;
+}
+
+void pointer_append(const char *pointer, const char *name, char *ret, size_t ret_bytes)
+{
+    size_t used = (size_t)snprintf(ret, ret_bytes, "%s/", pointer);
+    for (const char *c = name; *c != '\0' && used + 3 < ret_bytes; c++) {
+        if (*c == '~' || *c == '/') {
+            ret[used++] = '~';
+            ret[used++] = *c == '~' ? '0' : '1';
+        } else {
+            ret[used++] = *c;
+        }
+    }
+    if (used < ret_bytes)
+        ret[used] = '\0';
+}
+
+bool document_unknown(const char *name, const char *pointer, const char *const *names, struct error *err)
+{
+    const char *nearest = suggest_nearest(name, names);
+    if (nearest == NULL)
+        return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field", name);
+    return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field; did you mean %s?", name, nearest);
+}
+
+bool document_known(const json_t *object, const char *pointer, const char *const *names, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value)
+    {
+        size_t i = 0;
+        while (names[i] != NULL && strcmp(names[i], name) != 0)
+            i++;
+        char place[ERROR_POINTER_BYTES_MAX];
+        pointer_append(pointer, name, place, sizeof place);
+        if (names[i] == NULL)
+            return document_unknown(name, place, names, err);
+    }
+    return true;
+}
+
+bool document_integer(const struct extract *extract, const json_t *value, const char *pointer, int64_t min, int64_t max,
+                      int64_t *ret, struct error *err)
+{
+    bool fits = false;
+    if (json_is_integer(value)) {
+        *ret = json_integer_value(value);
+        fits = *ret >= min && *ret <= max;
+    } else if (json_is_real(value)) { /* 4.0 is an integer to JSON Schema, and what some languages write */
+        double real = json_real_value(value);
+        fits = real == floor(real) && fabs(real) <= 0x1p53 && real >= (double)min && real <= (double)max;
+        *ret = fits ? (int64_t)real : 0;
+    }
+    if (fits)
+        return true;
+    char expected[EXPECTED_BYTES_MAX];
+    (void)snprintf(expected, sizeof expected, "an integer from %" PRId64 " to %" PRId64, min, max);
+    return document_refuse(extract, value, pointer, expected, err);
+}
+
+bool document_number(const struct extract *extract, const json_t *value, const char *pointer, double *ret, struct error *err)
+{
+    if (!json_is_number(value))
+        return document_refuse(extract, value, pointer, "a finite number", err);
+    *ret = json_number_value(value);
+    return true;
+}
+
+bool document_bool(const struct extract *extract, const json_t *value, const char *pointer, bool *ret, struct error *err)
+{
+    if (!json_is_boolean(value))
+        return document_refuse(extract, value, pointer, "true or false", err);
+    *ret = json_is_true(value);
+    return true;
+}
+
+bool document_choice(const struct extract *extract, const json_t *value, const char *pointer, const char *const *choices,
+                     size_t *ret, struct error *err)
+{
+    const char *text = json_string_value(value);
+    for (size_t i = 0; text != NULL && choices[i] != NULL; i++) {
+        if (strcmp(text, choices[i]) != 0)
+            continue;
+        *ret = i;
+        return true;
+    }
+    char expected[EXPECTED_BYTES_MAX];
+    size_t used = 0;
+    for (size_t i = 0; choices[i] != NULL && used < sizeof expected; i++)
+        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s\"%s\"",
+                                 i == 0                   ? ""
+                                 : choices[i + 1] == NULL ? " or "
+                                                          : ", ",
+                                 choices[i]);
+    return document_refuse(extract, value, pointer, expected, err);
+}

@@ -1,0 +1,53 @@
+/* document.h: the small JSON that is left once the arrays are extracted, read with jansson.
+ *
+ * Every getter takes the field's JSON Pointer and, on failure, says what was found and what was expected. */
+#ifndef ATTND_API_JSON_DOCUMENT_H
+#define ATTND_API_JSON_DOCUMENT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "api/json/extract.h"
+#include "core/arena.h"
+#include "core/error.h"
+
+/* What extract_scan and then document_parse take of their arena at the most. */
+size_t document_cost(void);
+
+/* Parses the document, into memory from the arena. The caller owns *ret: document_done.
+ * Fails    malformed (with line and column in the body); invalid for a duplicate key or an integer past 64 bits. */
+bool document_parse(const struct extract *extract, struct arena *arena, json_t **ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Frees it; NULL is allowed. Of several documents the last one parsed goes first. */
+void document_done(json_t *document);
+
+/* Sets "<what was found>, where <expected> is expected" at `pointer`; always returns false. */
+bool document_refuse(const struct extract *extract, const json_t *value, const char *pointer, const char *expected,
+                     struct error *err);
+
+/* The member `name`; NULL where it is absent, or null, which is how some languages leave a member out. */
+const json_t *document_member(const json_t *object, const char *name);
+
+/* Fails on the first member of `object` whose name is not in `names` (NULL-terminated), with the nearest known name. */
+bool document_known(const json_t *object, const char *pointer, const char *const *names, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Sets "no such field", with the nearest of `names`; always returns false. */
+bool document_unknown(const char *name, const char *pointer, const char *const *names, struct error *err);
+
+bool document_integer(const struct extract *extract, const json_t *value, const char *pointer, int64_t min, int64_t max,
+                      int64_t *ret, struct error *err) __attribute__((warn_unused_result));
+bool document_number(const struct extract *extract, const json_t *value, const char *pointer, double *ret, struct error *err)
+    __attribute__((warn_unused_result));
+bool document_bool(const struct extract *extract, const json_t *value, const char *pointer, bool *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* One of `choices` (NULL-terminated): its index. */
+bool document_choice(const struct extract *extract, const json_t *value, const char *pointer, const char *const *choices,
+                     size_t *ret, struct error *err) __attribute__((warn_unused_result));
+
+/* Appends "/name" to a pointer, with ~ and / escaped (RFC 6901). */
+void pointer_append(const char *pointer, const char *name, char *ret, size_t ret_bytes);
+
+#endif

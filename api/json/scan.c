@@ -1,0 +1,264 @@
+#include "api/json/extract.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/json/skip.h"
+#include "api/json/token.h"
+#include "core/size.h"
+
+struct scan {
+    struct extract *extract;
+    const char *at, *end;
+    const char *plain_below; /* the arrays that start before it have a first leaf that keeps them in the document */
+    const char *opened[DOCUMENT_DEPTH_MAX]; /* the brackets that are open, each at its place in the text */
+    size_t depth;
+    char last; /* first byte of what the document took last, ']' for a extracted array; 0 at the start */
+    struct error *err;
+};
+
+size_t extract_scan_cost(void)
+{
+    return size_add(arena_cost(DOCUMENT_BYTES_MAX + 1), arena_cost(EXTRACT_ARRAYS_MAX * sizeof(struct json_array_text)));
+}
+
+static bool keep(struct scan *scan, const char *bytes, size_t count)
+{
+    struct extract *extract = scan->extract;
+    if (count > DOCUMENT_BYTES_MAX - extract->document_bytes)
+        return error_set_limit(scan->err, "envelope-bytes", DOCUMENT_BYTES_MAX,
+                               "the text outside of number arrays is longer than %d bytes", DOCUMENT_BYTES_MAX);
+    memcpy(extract->document + extract->document_bytes, bytes, count);
+    extract->document_bytes += count;
+    return true;
+}
+
+/* Keeps the text up to `end` and goes there. */
+static bool keep_until(struct scan *scan, const char *end)
+{
+    const char *start = scan->at;
+    scan->last = *start;
+    scan->at = end;
+    return keep(scan, start, (size_t)(end - start));
+}
+
+static const char *bracket_name(const char *bracket)
+{
+    return *bracket == '[' ? "array" : "object";
+}
+
+static bool fail_unclosed(struct scan *scan, const char *opened)
+{
+    size_t line, column;
+    text_line_column(scan->extract->text, (size_t)(opened - scan->extract->text), &line, &column);
+    return extract_malformed(scan->extract, scan->end, "", scan->err,
+                             "the text ends before the %s opened at line %zu, column %zu is closed",
+                             *opened == '"' ? "string" : bracket_name(opened), line, column);
+}
+
+static bool scan_open(struct scan *scan)
+{
+    if (scan->depth == DOCUMENT_DEPTH_MAX)
+        return error_set_limit(scan->err, "nesting-depth", DOCUMENT_DEPTH_MAX, "objects and arrays nest deeper than %d",
+                               DOCUMENT_DEPTH_MAX);
+    scan->opened[scan->depth++] = scan->at;
+    return keep_until(scan, scan->at + 1);
+}
+
+static bool scan_close(struct scan *scan)
+{
+    char found = *scan->at;
+    if (scan->depth == 0)
+        return extract_malformed(scan->extract, scan->at, "", scan->err, "found '%c' where nothing is open", found);
+    const char *opened = scan->opened[scan->depth - 1];
+    char closing = *opened == '[' ? ']' : '}';
+    if (found != closing) {
+        size_t line, column;
+        text_line_column(scan->extract->text, (size_t)(opened - scan->extract->text), &line, &column);
+        return extract_malformed(scan->extract, scan->at, "", scan->err,
+                                 "expected '%c' to close the %s opened at line %zu, column %zu, found '%c'", closing,
+                                 bracket_name(opened), line, column, found);
+    }
+    scan->depth--;
+    return keep_until(scan, scan->at + 1);
+}
+
+static bool scan_string(struct scan *scan)
+{
+    const char *end = token_string_end(scan->at, scan->end);
+    if (end == NULL)
+        return fail_unclosed(scan, scan->at);
+    return keep_until(scan, end);
+}
+
+/* Whether a value may stand here, as opposed to a key. */
+static bool at_value(const struct scan *scan)
+{
+    bool in_array = scan->depth > 0 && *scan->opened[scan->depth - 1] == '[';
+    return scan->last == 0 || scan->last == ':' || (scan->last == ',' && in_array);
+}
+
+static bool scan_word(struct scan *scan)
+{
+    const char *word = scan->at;
+    const char *end = token_word_end(word, scan->end);
+    const char *nul = memchr(word, '\0', (size_t)(end - word));
+    if (nul != NULL) /* jansson 2.14 drops one that follows a number */
+        return extract_malformed(scan->extract, nul, "", scan->err, "found a NUL byte");
+    double value;
+    bool quoted = at_value(scan) && token_non_finite(word, end, &value) == end;
+    bool after_word = scan->last != 0 && token_is_word(scan->last);
+    if (after_word && !keep(scan, " ", 1)) /* the space between them was dropped: they must not become one */
+        return false;
+    if (!quoted)
+        return keep_until(scan, end);
+    return keep(scan, "\"", 1) && keep_until(scan, end) && keep(scan, "\"", 1);
+}
+
+/* Whether an array is extracted whose first leaf begins at `leaf`. What only resembles a number counts as one: array_read has
+ * the better words for what is wrong with it. */
+static bool leaf_is_extracted(const char *leaf, const char *end, enum json_array_kind *ret_kind)
+{
+    double value;
+    *ret_kind = JSON_ARRAY_NUMBERS;
+    switch (*leaf) {
+    case ']':
+        *ret_kind = JSON_ARRAY_EMPTY;
+        return true;
+    case 't':
+    case 'f':
+        *ret_kind = JSON_ARRAY_BOOLS;
+        return true;
+    case '"':
+        return token_non_finite(leaf, end, &value) != NULL;
+    case '+':
+    case '-':
+    case '.':
+    case 'N':
+    case 'I':
+        return true;
+    default:
+        return *leaf >= '0' && *leaf <= '9';
+    }
+}
+
+static bool extract_here(struct scan *scan, enum json_array_kind kind, size_t rank)
+{
+    struct extract *extract = scan->extract;
+    if (extract->array_count == EXTRACT_ARRAYS_MAX)
+        return error_set_limit(scan->err, "number-arrays", EXTRACT_ARRAYS_MAX, "there are more than %d arrays of numbers",
+                               EXTRACT_ARRAYS_MAX);
+    size_t offset_bytes = (size_t)(scan->at - extract->text);
+    struct json_array_text *array = &extract->arrays[extract->array_count];
+    *array = (struct json_array_text){
+        .offset_bytes = offset_bytes, .document_offset_bytes = extract->document_bytes, .kind = kind, .rank = rank};
+    if (!array_skip(scan->at, scan->end, array))
+        return fail_unclosed(scan, scan->at);
+    scan->at += array->text_bytes;
+    scan->last = ']';
+
+    char placeholder[24];
+    array->document_bytes = (size_t)snprintf(placeholder, sizeof placeholder, "[%zu]", extract->array_count);
+    extract->array_count++;
+    return keep(scan, placeholder, array->document_bytes);
+}
+
+static bool scan_array(struct scan *scan)
+{
+    if (scan->at < scan->plain_below)
+        return scan_open(scan);
+
+    size_t rank = 0;
+    const char *leaf = scan->at;
+    for (; leaf < scan->end && (*leaf == '[' || token_is_space(*leaf)); leaf++)
+        rank += *leaf == '[';
+    enum json_array_kind kind;
+    if (leaf < scan->end && leaf_is_extracted(leaf, scan->end, &kind))
+        return extract_here(scan, kind, rank);
+    scan->plain_below = leaf; /* the arrays in between have the same first leaf: it is looked for once */
+    return scan_open(scan);
+}
+
+static bool scan_token(struct scan *scan)
+{
+    switch (*scan->at) {
+    case '[':
+        return scan_array(scan);
+    case '{':
+        return scan_open(scan);
+    case ']':
+    case '}':
+        return scan_close(scan);
+    case '"':
+        return scan_string(scan);
+    case ',':
+    case ':':
+        return keep_until(scan, scan->at + 1);
+    default:
+        return scan_word(scan);
+    }
+}
+
+bool extract_scan(const char *text, size_t text_bytes, const char *name, struct arena *arena, struct extract *ret,
+                  struct error *err)
+{
+    struct extract extract = {.text = text, .name = name, .text_bytes = text_bytes};
+    *ret = (struct extract){0};
+    extract.document = arena_alloc(arena, DOCUMENT_BYTES_MAX + 1, err);
+    if (extract.document == NULL)
+        return false;
+    extract.arrays = arena_alloc(arena, EXTRACT_ARRAYS_MAX * sizeof *extract.arrays, err);
+    if (extract.arrays == NULL)
+        return false;
+
+    struct scan scan = {.extract = &extract, .at = text, .end = text + text_bytes, .plain_below = text, .err = err};
+    while ((scan.at = token_space_end(scan.at, scan.end)) < scan.end) {
+        if (!scan_token(&scan))
+            return false;
+    }
+    if (scan.depth > 0)
+        return fail_unclosed(&scan, scan.opened[scan.depth - 1]);
+    extract.document[extract.document_bytes] = '\0';
+    *ret = extract;
+    return true;
+}
+
+/* The scan kept strings and words as they are, single bytes elsewhere: walking the text as it did finds the way back.
+ * The space and the quotes that it added around a word are seen in the document. */
+size_t extract_body_offset(const struct extract *extract, size_t document_offset_bytes)
+{
+    const char *end = extract->text + extract->text_bytes;
+    const char *at = extract->text;
+    const struct json_array_text *array = extract->arrays, *arrays_end = extract->arrays + extract->array_count;
+    size_t kept = 0;
+    while ((at = token_space_end(at, end)) < end) {
+        size_t offset_bytes = (size_t)(at - extract->text);
+        const char *token_end = at + 1;
+        size_t before = 0, after = 0;
+        if (array < arrays_end && array->offset_bytes == offset_bytes) {
+            kept += array->document_bytes;
+            if (document_offset_bytes < kept)
+                return offset_bytes;
+            at += array->text_bytes;
+            array++;
+            continue;
+        }
+        if (*at == '"') {
+            token_end = token_string_end(at, end);
+        } else if (token_is_word(*at)) {
+            token_end = token_word_end(at, end);
+            before = extract->document[kept] == ' ';
+            after = extract->document[kept + before] == '"';
+            before += after;
+        }
+        size_t token_bytes = (size_t)(token_end - at);
+        if (document_offset_bytes < kept + before + token_bytes + after) {
+            size_t inside = document_offset_bytes - kept;
+            inside = inside < before ? 0 : inside - before;
+            return offset_bytes + size_min(inside, token_bytes - 1);
+        }
+        kept += before + token_bytes + after;
+        at = token_end;
+    }
+    return extract->text_bytes;
+}

@@ -1,0 +1,105 @@
+#include "api/json/token.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *token_word_end(const char *at, const char *end)
+{
+    while (at < end && token_is_word(*at))
+        at++;
+    return at;
+}
+
+const char *token_string_end(const char *at, const char *end)
+{
+    bool escaped = false;
+    for (at++; at < end; at++) {
+        if (escaped)
+            escaped = false;
+        else if (*at == '\\')
+            escaped = true;
+        else if (*at == '"')
+            return at + 1;
+    }
+    return NULL;
+}
+
+const char *token_non_finite(const char *at, const char *end, double *ret)
+{
+    /* The ones that masks are full of come first. */
+    static const struct {
+        const char *text;
+        size_t bytes;
+        double value;
+    } forms[] = {
+        {"\"-Infinity\"", 11, -INFINITY},
+        {"-Infinity", 9, -INFINITY},
+        {"\"-inf\"", 6, -INFINITY},
+        {"\"NaN\"", 5, NAN},
+        {"NaN", 3, NAN},
+        {"\"nan\"", 5, NAN},
+        {"\"Infinity\"", 10, INFINITY},
+        {"Infinity", 8, INFINITY},
+        {"\"inf\"", 5, INFINITY},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if ((size_t)(end - at) >= forms[i].bytes && memcmp(at, forms[i].text, forms[i].bytes) == 0) {
+            *ret = forms[i].value;
+            return at + forms[i].bytes;
+        }
+    }
+    return NULL;
+}
+
+char *token_quote(const char *at, const char *end, size_t characters_max, char text[TOKEN_QUOTE_BYTES_MAX])
+{
+    assert(characters_max + sizeof "..." <= TOKEN_QUOTE_BYTES_MAX);
+    size_t written = 0;
+    for (; at < end; at++) {
+        if (((unsigned char)*at & 0xC0) == 0x80) /* a character of UTF-8 has one byte that is no such one */
+            continue;
+        if (written == characters_max) {
+            memcpy(text + written, "...", sizeof "...");
+            return text;
+        }
+        text[written++] = *at >= ' ' && *at <= '~' ? *at : '?';
+    }
+    text[written] = '\0';
+    return text;
+}
+
+char *extract_place(const struct extract *extract, const char *at, char text[EXTRACT_PLACE_BYTES_MAX])
+{
+    size_t line, column;
+    text_line_column(extract->text, (size_t)(at - extract->text), &line, &column);
+    (void)snprintf(text, EXTRACT_PLACE_BYTES_MAX, "%s%sline %zu, column %zu", extract->name == NULL ? "" : extract->name,
+                   extract->name == NULL ? "" : ", ", line, column);
+    return text;
+}
+
+bool extract_malformed(const struct extract *extract, const char *at, const char *pointer, struct error *err,
+                       const char *format, ...)
+{
+    char place[EXTRACT_PLACE_BYTES_MAX];
+    char words[ERROR_TEXT_BYTES_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    return error_set_at(err, ERROR_MALFORMED, pointer, "%s: %s", extract_place(extract, at, place), words);
+}
+
+void text_line_column(const char *text, size_t offset_bytes, size_t *ret_line, size_t *ret_column)
+{
+    size_t line = 1, line_start = 0;
+    const char *newline;
+    while ((newline = memchr(text + line_start, '\n', offset_bytes - line_start)) != NULL) {
+        line++;
+        line_start = (size_t)(newline - text) + 1;
+    }
+    *ret_line = line;
+    *ret_column = offset_bytes - line_start + 1;
+}

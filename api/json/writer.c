@@ -1,0 +1,96 @@
+#include "api/json/writer.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/number/write.h"
+#include "core/size.h"
+
+void writer_init(struct text *text, char *room, size_t room_bytes)
+{
+    *text = (struct text){.start = room, .at = room, .end = room + room_bytes};
+}
+
+static void add_bytes(struct text *text, const char *bytes, size_t count)
+{
+    assert(count <= (size_t)(text->end - text->at));
+    memcpy(text->at, bytes, count);
+    text->at += count;
+}
+
+void writer_add(struct text *text, const char *part)
+{
+    add_bytes(text, part, strlen(part));
+}
+
+void writer_end(struct text *text)
+{
+    add_bytes(text, "", 1);
+}
+
+void writer_format(struct text *text, const char *format, ...)
+{
+    char part[WRITER_FORMAT_BYTES_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(part, sizeof part, format, arguments);
+    va_end(arguments);
+    assert(length >= 0 && (size_t)length < sizeof part);
+    add_bytes(text, part, (size_t)length);
+}
+
+/* Bytes of the UTF-8 character at `c` (RFC 3629), 0 where it is none. */
+static size_t utf8_length(const unsigned char *c)
+{
+    static const struct {
+        unsigned char first_low, first_high, second_low, second_high;
+        size_t length;
+    } forms[] = {
+        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+        {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    if (c[0] < 0x80)
+        return 1;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (c[0] < forms[i].first_low || c[0] > forms[i].first_high)
+            continue;
+        if (c[1] < forms[i].second_low || c[1] > forms[i].second_high)
+            return 0;
+        for (size_t more = 2; more < forms[i].length; more++)
+            if (c[more] < 0x80 || c[more] > 0xbf)
+                return 0;
+        return forms[i].length;
+    }
+    return 0;
+}
+
+void writer_string(struct text *text, const char *string)
+{
+    writer_add(text, "\"");
+    for (const unsigned char *c = (const unsigned char *)string; *c != '\0';) {
+        size_t length = utf8_length(c);
+        if (length == 0)
+            writer_add(text, "\\ufffd");
+        else if (*c == '"' || *c == '\\')
+            writer_format(text, "\\%c", *c);
+        else if (*c < 0x20 || *c == 0x7f)
+            writer_format(text, "\\u%04x", *c);
+        else
+            add_bytes(text, (const char *)c, length);
+        c += size_max(length, 1);
+    }
+    writer_add(text, "\"");
+}
+
+void writer_number(struct text *text, double x, enum dtype dtype, int decimals)
+{
+    char number[NUMBER_F64_BYTES_MAX];
+    char *end;
+    if (dtype == DTYPE_F32)
+        end = decimals < 0 ? number_write_f32((float)x, number) : number_write_f32_rounded((float)x, decimals, number);
+    else
+        end = decimals < 0 ? number_write_f64(x, number) : number_write_f64_rounded(x, decimals, number);
+    add_bytes(text, number, (size_t)(end - number));
+}

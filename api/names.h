@@ -1,9 +1,0 @@
-/* names.h: the field a client meant when it sent a name that is none. */
-#ifndef ATTND_API_NAMES_H
-#define ATTND_API_NAMES_H
-
-/* The nearest of `names` (NULL-terminated): what other libraries' name for it translates to, else the one within a few
- * letters' edits; NULL where none is near. */
-const char *names_nearest(const char *name, const char *const *names);
-
-#endif

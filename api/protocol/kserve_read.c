@@ -1,0 +1,312 @@
+#include "api/protocol/kserve.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/json/document.h"
+#include "api/protocol/kserve_reader.h"
+#include "api/protocol/kserve_write.h"
+#include "api/protocol/protocol.h"
+#include "core/size.h"
+
+const char *const kserve_output_names[KSERVE_OUTPUTS + 1] = {"Y", "present_key", "present_value", "qk_matmul_output", NULL};
+
+static const char *const datatypes[ELEMENT_TYPES + 1] = {
+    [ELEMENT_F64] = "FP64",  [ELEMENT_F32] = "FP32",  [ELEMENT_F16] = "FP16", [ELEMENT_BF16] = "BF16",
+    [ELEMENT_BOOL] = "BOOL", [ELEMENT_I64] = "INT64", [ELEMENT_TYPES] = NULL,
+};
+
+const char *kserve_datatype(enum element_type element_type)
+{
+    return datatypes[element_type];
+}
+
+/* Input names, and where each goes. The last one holds lengths, not a tensor. */
+static const char *const input_names[] = {"Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen", NULL};
+static const enum request_tensor input_tensors[] = {REQUEST_QUERY, REQUEST_KEY,      REQUEST_VALUE,
+                                                    REQUEST_MASK,  REQUEST_PAST_KEY, REQUEST_PAST_VALUE};
+#define INPUT_LENGTHS 6
+
+static bool check_datatype(const struct kserve_reader *d, size_t input, const struct tensor_input *tensor_input,
+                           const char *pointer)
+{
+    bool real = tensor_input->element_type == ELEMENT_F64 || tensor_input->element_type == ELEMENT_F32 ||
+                tensor_input->element_type == ELEMENT_F16 || tensor_input->element_type == ELEMENT_BF16;
+    bool fits = input == INPUT_LENGTHS
+                    ? tensor_input->element_type == ELEMENT_I64
+                    : real || (input_tensors[input] == REQUEST_MASK && tensor_input->element_type == ELEMENT_BOOL);
+    if (!fits)
+        return error_set_at(d->err, ERROR_INVALID, pointer, "%s of datatype %s, where %s is expected", input_names[input],
+                            kserve_datatype(tensor_input->element_type),
+                            input == INPUT_LENGTHS                 ? "INT64"
+                            : input_tensors[input] == REQUEST_MASK ? "BOOL, or FP32, FP64, FP16 or BF16 to be added"
+                                                                   : "FP32, FP64, FP16 or BF16");
+    bool bools = tensor_input_is_bool(tensor_input);
+    if (!tensor_input_is_empty(tensor_input) && bools != (tensor_input->element_type == ELEMENT_BOOL))
+        return error_set_at(d->err, ERROR_INVALID, pointer, "%s data, where datatype %s is announced",
+                            bools ? "boolean" : "numeric", kserve_datatype(tensor_input->element_type));
+    return true;
+}
+
+/* The input's next bytes behind the JSON, as many as its parameter binary_data_size says. */
+static bool decode_binary(struct kserve_reader *d, const json_t *size, const char *pointer, struct tensor_input *tensor_input)
+{
+    char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/parameters/binary_data_size"];
+    int64_t bytes = 0;
+    (void)snprintf(place, sizeof place, "%s/parameters/binary_data_size", pointer);
+    if (!document_integer(d->extract, size, place, 0, INT64_MAX, &bytes, d->err))
+        return false;
+    size_t needed =
+        size_multiply(shape_count(tensor_input->rank, tensor_input->shape), element_bytes(tensor_input->element_type));
+    char needed_text[SIZE_TEXT_BYTES_MAX];
+    if ((uint64_t)bytes != needed)
+        return error_set_at(d->err, ERROR_INVALID, place, "%zu bytes, where shape and datatype need %s", (size_t)bytes,
+                            size_text(needed, needed_text));
+    if (needed > d->binary_bytes)
+        return error_set_at(d->err, ERROR_MALFORMED, place, "%zu bytes, where %zu are left behind the JSON%s", needed,
+                            d->binary_bytes,
+                            d->binary_bytes == 0 ? " (Inference-Header-Content-Length says how long the JSON is)" : "");
+    tensor_input->kind = TENSOR_INPUT_BYTES;
+    tensor_input->bytes = d->binary;
+    tensor_input->array = NULL;
+    d->binary += needed;
+    d->binary_bytes -= needed;
+    return true;
+}
+
+/* The members that an input must have. */
+static bool check_members(const struct kserve_reader *d, const json_t *value, const char *pointer)
+{
+    static const char *const names[] = {"name", "shape", "datatype", "data", "parameters", NULL};
+    if (!json_is_object(value))
+        return document_refuse(d->extract, value, pointer, "an object with name, shape, datatype and data", d->err);
+    if (!document_known(value, pointer, names, d->err))
+        return false;
+    for (size_t i = 0; i < 3; i++)
+        if (json_object_get(value, names[i]) == NULL)
+            return error_set_at(d->err, ERROR_INVALID, pointer, "an input without %s", names[i]);
+    return true;
+}
+
+/* {"name", "shape", "datatype", "data"}, or with its data behind the JSON. */
+static bool decode_input(struct kserve_reader *d, const json_t *value, const char *pointer)
+{
+    static const char *const parameter_names[] = {"binary_data_size", NULL};
+    char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/parameters"];
+    if (!check_members(d, value, pointer))
+        return false;
+    size_t input = 0, element_type = 0;
+    (void)snprintf(place, sizeof place, "%s/name", pointer);
+    if (!document_choice(d->extract, json_object_get(value, "name"), place, input_names, &input, d->err))
+        return false;
+    const json_t *parameters = json_object_get(value, "parameters"), *data = json_object_get(value, "data");
+    const json_t *binary_size = json_object_get(parameters, "binary_data_size");
+    (void)snprintf(place, sizeof place, "%s/parameters", pointer);
+    if (parameters != NULL && !json_is_null(parameters) && !json_is_object(parameters))
+        return document_refuse(d->extract, parameters, place, "an object", d->err);
+    if (json_is_object(parameters) && !document_known(parameters, place, parameter_names, d->err))
+        return false;
+    if ((data == NULL) == (binary_size == NULL))
+        return error_set_at(d->err, ERROR_INVALID, pointer,
+                            data == NULL ? "an input without data" : "an input with data and binary_data_size");
+    (void)snprintf(place, sizeof place, "%s/datatype", pointer);
+    if (!document_choice(d->extract, json_object_get(value, "datatype"), place, datatypes, &element_type, d->err))
+        return false;
+    struct tensor_input *tensor_input =
+        input == INPUT_LENGTHS ? &d->request->key_lengths_list : &d->request->tensors[input_tensors[input]];
+    if (tensor_input->kind != TENSOR_INPUT_ABSENT)
+        return error_set_at(d->err, ERROR_INVALID, pointer, "%s is given twice", input_names[input]);
+    if (!tensor_input_read_parts(d->extract, json_object_get(value, "shape"), data, pointer,
+                                 input < INPUT_LENGTHS && input_tensors[input] == REQUEST_MASK ? TENSOR_INPUT_NUMBERS_OR_BOOLS
+                                                                                               : TENSOR_INPUT_NUMBERS,
+                                 tensor_input, d->err))
+        return false;
+    tensor_input->element_type = (enum element_type)element_type;
+    tensor_input->name = input_names[input];
+    if (data == NULL && !decode_binary(d, binary_size, pointer, tensor_input))
+        return false;
+    return check_datatype(d, input, tensor_input, place);
+}
+
+static bool decode_inputs(struct kserve_reader *d, const json_t *inputs)
+{
+    if (inputs == NULL)
+        return error_set_at(d->err, ERROR_INVALID, "/inputs", "inputs is missing");
+    if (!json_is_array(inputs) || tensor_input_array(d->extract, inputs) != NULL)
+        return document_refuse(d->extract, inputs, "/inputs", "an array of input tensors", d->err);
+    for (size_t i = 0; i < json_array_size(inputs); i++) {
+        char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
+        (void)snprintf(pointer, sizeof pointer, "/inputs/%zu", i);
+        if (!decode_input(d, json_array_get(inputs, i), pointer))
+            return false;
+    }
+    for (size_t i = 0; i < 3; i++)
+        if (d->request->tensors[input_tensors[i]].kind == TENSOR_INPUT_ABSENT)
+            return error_set_at(d->err, ERROR_INVALID, "/inputs", "input %s is missing", input_names[i]);
+    if (d->binary_bytes > 0)
+        return error_set(d->err, ERROR_MALFORMED, "%zu bytes behind the JSON that no input's binary_data_size speaks of",
+                         d->binary_bytes);
+    return true;
+}
+
+static bool output_add(const struct kserve_reader *d, enum kserve_output output, const char *pointer)
+{
+    static const enum request_result modes[] = {RESULT_SCORES, RESULT_CAPPED_SCORES, RESULT_MASKED_SCORES, RESULT_WEIGHTS};
+    static const enum request_result results[] = {RESULT_OUTPUT, RESULT_PRESENT_KEY, RESULT_PRESENT_VALUE};
+    static const enum request_tensor typed_as[] = {REQUEST_QUERY, REQUEST_KEY, REQUEST_VALUE, REQUEST_QUERY};
+    struct kserve *kserve = d->kserve;
+    for (size_t i = 0; i < kserve->output_count; i++)
+        if (kserve->outputs[i] == output)
+            return error_set_at(d->err, ERROR_INVALID, pointer, "%s is asked for twice", kserve_output_names[output]);
+    size_t at = kserve->output_count++;
+    kserve->outputs[at] = output;
+    kserve->binary[at] = d->binary_outputs;
+    kserve->results[at] = output == KSERVE_QK_MATMUL_OUTPUT ? modes[d->qk_mode] : results[output];
+    kserve->element_types[at] = d->request->tensors[typed_as[output]].element_type;
+    d->request->results[kserve->results[at]] = true;
+    return true;
+}
+
+/* {"binary_data": true}: of the output added last. */
+static bool output_parameters(const struct kserve_reader *d, const json_t *parameters, const char *pointer)
+{
+    static const char *const names[] = {"binary_data", NULL};
+    char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/parameters/binary_data"];
+    (void)snprintf(place, sizeof place, "%s/parameters", pointer);
+    if (parameters == NULL || json_is_null(parameters))
+        return true;
+    if (!json_is_object(parameters))
+        return document_refuse(d->extract, parameters, place, "an object", d->err);
+    if (!document_known(parameters, place, names, d->err))
+        return false;
+    const json_t *binary = json_object_get(parameters, "binary_data");
+    (void)snprintf(place, sizeof place, "%s/parameters/binary_data", pointer);
+    return binary == NULL || document_bool(d->extract, binary, place, &d->kserve->binary[d->kserve->output_count - 1], d->err);
+}
+
+/* [{"name"}], or all that the operator has without being asked: Y, and the caches where a past is given. */
+static bool decode_outputs(const struct kserve_reader *d, const json_t *outputs)
+{
+    static const char *const names[] = {"name", "parameters", NULL};
+    const struct json_array_text *extracted = tensor_input_array(d->extract, outputs);
+    bool none = outputs == NULL || json_is_null(outputs) ||
+                (extracted != NULL && extracted->kind == JSON_ARRAY_EMPTY && extracted->rank == 1);
+    if (!none && (!json_is_array(outputs) || extracted != NULL))
+        return document_refuse(d->extract, outputs, "/outputs", "an array of objects with a name", d->err);
+    if (none) {
+        bool past = d->request->tensors[REQUEST_PAST_KEY].kind != TENSOR_INPUT_ABSENT;
+        return output_add(d, KSERVE_Y, "") &&
+               (!past || (output_add(d, KSERVE_PRESENT_KEY, "") && output_add(d, KSERVE_PRESENT_VALUE, "")));
+    }
+    for (size_t i = 0; i < json_array_size(outputs); i++) {
+        char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
+        size_t output = 0;
+        const json_t *value = json_array_get(outputs, i);
+        (void)snprintf(pointer, sizeof pointer, "/outputs/%zu", i);
+        if (!json_is_object(value) || json_object_get(value, "name") == NULL)
+            return document_refuse(d->extract, value, pointer, "an object with a name", d->err);
+        if (!document_known(value, pointer, names, d->err) ||
+            !document_choice(d->extract, json_object_get(value, "name"), pointer, kserve_output_names, &output, d->err) ||
+            !output_add(d, (enum kserve_output)output, pointer) ||
+            !output_parameters(d, json_object_get(value, "parameters"), pointer))
+            return false;
+    }
+    return true;
+}
+
+static bool decode_id(const struct kserve_reader *d, const json_t *id, struct arena *arena)
+{
+    if (id == NULL || json_is_null(id))
+        return true;
+    if (!json_is_string(id))
+        return document_refuse(d->extract, id, "/id", "a string", d->err);
+    size_t bytes = json_string_length(id) + 1;
+    char *copy = arena_alloc(arena, bytes, d->err);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, json_string_value(id), bytes);
+    d->kserve->id = copy;
+    return true;
+}
+
+/* What the operator's inputs imply together. */
+static bool resolve(const struct kserve_reader *d)
+{
+    struct request *request = d->request;
+    const struct tensor_input *tensors = request->tensors;
+    bool past = tensors[REQUEST_PAST_KEY].kind != TENSOR_INPUT_ABSENT;
+    request->has_key_lengths = request->key_lengths_is_list = request->key_lengths_list.kind != TENSOR_INPUT_ABSENT;
+    if (past && request->has_key_lengths)
+        return error_set_at(d->err, ERROR_INVALID, request->key_lengths_list.pointer,
+                            "nonpad_kv_seqlen goes with a cache that K and V hold already, not with past_key");
+    if (tensors[REQUEST_QUERY].rank != 3 && tensors[REQUEST_QUERY].rank != 4)
+        return error_set_at(d->err, ERROR_INVALID, tensors[REQUEST_QUERY].pointer,
+                            "Q of rank %zu, where [B, H, T, D], or [B, T, H*D] with q_num_heads and kv_num_heads, is expected",
+                            tensors[REQUEST_QUERY].rank);
+    if (tensors[REQUEST_QUERY].rank == 3 && !(request->has_num_heads && request->has_num_kv_heads))
+        return error_set_at(d->err, ERROR_INVALID, "/parameters",
+                            "q_num_heads and kv_num_heads are needed where Q, K and V have rank 3");
+    request->offset_from_lengths = request->has_key_lengths;
+    if (request->causal == CAUSAL_TRUE && !past && !request->has_key_lengths)
+        request->causal = CAUSAL_TOP_LEFT;
+    for (size_t i = 0; i < 3; i++)
+        if (tensors[input_tensors[i]].element_type == ELEMENT_F64)
+            request->dtype = DTYPE_F64;
+    return true;
+}
+
+static bool decode_document(struct kserve_reader *d, const json_t *document, struct arena *arena)
+{
+    static const char *const names[] = {"id", "parameters", "inputs", "outputs", NULL};
+    if (!json_is_object(document))
+        return document_refuse(d->extract, document, "", "an object with inputs", d->err);
+    return document_known(document, "", names, d->err) && decode_id(d, json_object_get(document, "id"), arena) &&
+           kserve_read_parameters(d, json_object_get(document, "parameters")) &&
+           decode_inputs(d, json_object_get(document, "inputs")) && decode_outputs(d, json_object_get(document, "outputs")) &&
+           resolve(d);
+}
+
+/* Where the JSON ends and the binary tensors begin. */
+static bool split_body(const struct api_request *sent, size_t *ret_json_bytes, struct error *err)
+{
+    *ret_json_bytes = sent->body_bytes;
+    if (sent->json_length == NULL)
+        return true;
+    size_t bytes = 0, digits = strspn(sent->json_length, "0123456789");
+    for (size_t i = 0; i < digits; i++)
+        bytes = size_add(size_multiply(bytes, 10), (size_t)(sent->json_length[i] - '0'));
+    if (digits == 0 || sent->json_length[digits] != '\0' || bytes > sent->body_bytes)
+        return error_set(err, ERROR_MALFORMED, "Inference-Header-Content-Length is %.40s, where the body has %zu bytes",
+                         sent->json_length, sent->body_bytes);
+    *ret_json_bytes = bytes;
+    return true;
+}
+
+static bool kserve_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
+                        struct error *err)
+{
+    size_t json_bytes;
+    json_t *document = NULL;
+    struct kserve *kserve = arena_alloc(arena, sizeof *kserve, err);
+    if (kserve == NULL || !split_body(sent, &json_bytes, err))
+        return false;
+    *kserve = (struct kserve){0};
+    request_init(ret);
+    ret->kserve = kserve;
+    ret->cache_heads_first = true;
+    ret->mask_ends_early = true;
+    struct kserve_reader d = {
+        .extract = extract,
+        .request = ret,
+        .kserve = kserve,
+        .binary = sent->body + json_bytes,
+        .binary_bytes = sent->body_bytes - json_bytes,
+        .err = err,
+    };
+    bool done = extract_scan(sent->body, json_bytes, NULL, arena, extract, err) &&
+                document_parse(extract, arena, &document, err) && decode_document(&d, document, arena);
+    document_done(document);
+    return done;
+}
+
+const struct protocol protocol_kserve = {kserve_read, kserve_reply_bytes_max, kserve_write_reply};

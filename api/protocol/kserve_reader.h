@@ -1,0 +1,24 @@
+/* kserve_read.h: what the files that decode the protocol's requests share. Internal to infer. */
+#ifndef ATTND_API_PROTOCOL_KSERVE_READER_H
+#define ATTND_API_PROTOCOL_KSERVE_READER_H
+
+#include <jansson.h>
+
+#include "api/protocol/kserve.h"
+
+/* One request on its way in. */
+struct kserve_reader {
+    const struct extract *extract;
+    struct request *request;
+    struct kserve *kserve;
+    int64_t qk_mode;
+    bool binary_outputs; /* unless an output says otherwise */
+    const char *binary;  /* the next input's bytes behind the JSON */
+    size_t binary_bytes; /* that are left there */
+    struct error *err;
+};
+
+/* The request's parameters; NULL: none. */
+bool kserve_read_parameters(struct kserve_reader *d, const json_t *parameters) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,33 @@
+/* safetensors.h: requests and replies as safetensors files.
+ *
+ *   8 bytes     n, little endian
+ *   n bytes     JSON: {"query": {"dtype": "F32", "shape": [2, 4], "data_offsets": [0, 32]}, ..,
+ *                      "__metadata__": {"request": "{\"causal\": true}"}}
+ *   the rest    the tensors' numbers, little endian, without gaps or overlaps
+ *
+ * A request's tensors are named as the fields of POST /attention are (a projection's as "projection.query",
+ * "projection.query.weight", "projection.query.bias"); its other fields are one JSON object, the text of __metadata__.request.
+ * A reply's are named as `return` names them; `applied` and `warnings` are JSON texts in __metadata__.
+ *
+ * Source   the safetensors format's description; dtypes F64 F32 F16 BF16 BOOL I64. */
+#ifndef ATTND_API_PROTOCOL_SAFETENSORS_H
+#define ATTND_API_PROTOCOL_SAFETENSORS_H
+
+#include "api/api.h"
+#include "api/request/evaluation.h"
+
+#define SAFETENSORS_TYPE "application/x-safetensors"
+
+/* Decodes a request. `ret` borrows the body; `extract` becomes the one of __metadata__.request.
+ * Fails   malformed: bounds, offsets, overlaps, gaps; invalid: names, dtypes, a field given twice. */
+bool safetensors_decode(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
+                        struct error *err) __attribute__((warn_unused_result));
+
+/* Whether a body that is to be read as JSON is likely a safetensors file. */
+bool safetensors_resembles(const char *body, size_t body_bytes);
+
+/* What face.h's reply_bytes_max and write_reply do, for a request that wants its reply so. */
+size_t safetensors_reply_bytes_max(const struct plan *plan);
+void safetensors_write_reply(struct evaluation *evaluation, struct api_reply *ret);
+
+#endif

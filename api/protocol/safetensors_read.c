@@ -1,0 +1,312 @@
+#include "api/protocol/safetensors.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/json/array_check.h"
+#include "api/json/document.h"
+#include "core/size.h"
+
+#define PREFIX_BYTES 8 /* the length of the header */
+
+static const char *const dtypes[ELEMENT_TYPES + 1] = {
+    [ELEMENT_F64] = "F64",   [ELEMENT_F32] = "F32", [ELEMENT_F16] = "F16",  [ELEMENT_BF16] = "BF16",
+    [ELEMENT_BOOL] = "BOOL", [ELEMENT_I64] = "I64", [ELEMENT_TYPES] = NULL,
+};
+
+/* The names of tensors, in the order of `sources`. */
+static const char *const tensor_names[] = {
+    "x",
+    "context",
+    "key",
+    "query",
+    "value",
+    "past_key",
+    "past_value",
+    "mask",
+    "key_lengths",
+    "alibi",
+    "sinks",
+    "projection.key",
+    "projection.query",
+    "projection.value",
+    "projection.output",
+    "projection.key.weight",
+    "projection.query.weight",
+    "projection.value.weight",
+    "projection.output.weight",
+    "projection.key.bias",
+    "projection.query.bias",
+    "projection.value.bias",
+    "projection.output.bias",
+    NULL,
+};
+#define NAME_MASK 7
+#define NAME_KEY_LENGTHS 8
+#define NAME_ALIBI 9
+#define NAME_SINKS 10
+#define NAME_PROJECTIONS 11
+#define SPANS_MAX (sizeof tensor_names / sizeof tensor_names[0] - 1)
+
+/* Where the tensor of that name goes; sets what comes with giving it. */
+static struct tensor_input *input_of(struct request *request, size_t name)
+{
+    if (name <= NAME_MASK)
+        return &request->tensors[name];
+    if (name == NAME_KEY_LENGTHS)
+        return &request->key_lengths_list;
+    if (name == NAME_ALIBI)
+        return &request->alibi_slopes;
+    if (name == NAME_SINKS)
+        return &request->sinks;
+    size_t which = name - NAME_PROJECTIONS;
+    return which < 2 * (size_t)PROJECTIONS ? &request->weights[which % PROJECTIONS] : &request->biases[which % PROJECTIONS];
+}
+
+/* A file on its way in. */
+struct file {
+    const struct extract *extract; /* of the header */
+    const char *data;              /* the tensors' bytes */
+    size_t data_bytes;
+    struct request *request;
+    struct error *err;
+    size_t span_count;
+    struct {
+        size_t begin, end;
+    } spans[SPANS_MAX]; /* what the tensors take, sorted by begin */
+};
+
+static bool check_dtype(const struct file *file, size_t name, enum element_type element_type, const char *pointer)
+{
+    bool real = element_type == ELEMENT_F64 || element_type == ELEMENT_F32 || element_type == ELEMENT_F16 ||
+                element_type == ELEMENT_BF16;
+    bool fits =
+        name == NAME_KEY_LENGTHS ? element_type == ELEMENT_I64 : real || (name == NAME_MASK && element_type == ELEMENT_BOOL);
+    if (fits)
+        return true;
+    return error_set_at(file->err, ERROR_INVALID, pointer, "%s of dtype %s, where %s is expected", tensor_names[name],
+                        dtypes[element_type],
+                        name == NAME_KEY_LENGTHS ? "I64"
+                        : name == NAME_MASK      ? "BOOL, F64, F32, F16 or BF16"
+                                                 : "F64, F32, F16 or BF16");
+}
+
+/* Keeps the spans sorted, so that gaps and overlaps show as neighbours that do not meet. */
+static void span_add(struct file *file, size_t begin, size_t end)
+{
+    assert(file->span_count < SPANS_MAX); /* a name is known and given once */
+    size_t at = file->span_count++;
+    while (at > 0 &&
+           (file->spans[at - 1].begin > begin || (file->spans[at - 1].begin == begin && file->spans[at - 1].end > end))) {
+        file->spans[at] = file->spans[at - 1];
+        at--;
+    }
+    file->spans[at].begin = begin;
+    file->spans[at].end = end;
+}
+
+static bool spans_check(const struct file *file)
+{
+    size_t reached = 0;
+    for (size_t i = 0; i < file->span_count; i++) {
+        if (file->spans[i].begin != reached)
+            return error_set(file->err, ERROR_MALFORMED,
+                             "the tensors' data_offsets leave a gap or overlap at byte %zu of the data",
+                             size_min(file->spans[i].begin, reached));
+        reached = file->spans[i].end;
+    }
+    if (reached != file->data_bytes)
+        return error_set(file->err, ERROR_MALFORMED, "the file holds %zu bytes of data, the tensors' data_offsets end at %zu",
+                         file->data_bytes, reached);
+    return true;
+}
+
+/* {"dtype", "shape", "data_offsets"} of the tensor called `name`. */
+static bool decode_tensor(struct file *file, size_t name, const json_t *value, const char *pointer)
+{
+    static const char *const members[] = {"dtype", "shape", "data_offsets", NULL};
+    char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/data_offsets"];
+    const struct extract *extract = file->extract;
+    if (!json_is_object(value))
+        return document_refuse(extract, value, pointer, "an object with dtype, shape and data_offsets", file->err);
+    if (!document_known(value, pointer, members, file->err))
+        return false;
+    for (size_t i = 0; members[i] != NULL; i++)
+        if (json_object_get(value, members[i]) == NULL)
+            return error_set_at(file->err, ERROR_INVALID, pointer, "a tensor without %s", members[i]);
+    size_t dtype = 0, rank = 0, pair = 0, shape[TENSOR_RANK_MAX];
+    int64_t axes[TENSOR_RANK_MAX], offsets[2];
+    (void)snprintf(place, sizeof place, "%s/dtype", pointer);
+    if (!document_choice(extract, json_object_get(value, "dtype"), place, dtypes, &dtype, file->err) ||
+        !check_dtype(file, name, (enum element_type)dtype, place))
+        return false;
+    (void)snprintf(place, sizeof place, "%s/shape", pointer);
+    if (!tensor_input_integers(extract, json_object_get(value, "shape"), place, TENSOR_RANK_MAX, 0, INT64_C(1) << 53, axes,
+                               &rank, file->err))
+        return false;
+    for (size_t i = 0; i < rank; i++)
+        shape[i] = (size_t)axes[i];
+    (void)snprintf(place, sizeof place, "%s/data_offsets", pointer);
+    if (!tensor_input_integers(extract, json_object_get(value, "data_offsets"), place, 2, 0, INT64_C(1) << 53, offsets, &pair,
+                               file->err))
+        return false;
+    size_t bytes = size_multiply(shape_count(rank, shape), element_bytes((enum element_type)dtype));
+    char needed[SIZE_TEXT_BYTES_MAX];
+    if (pair != 2 || offsets[1] < offsets[0] || (uint64_t)offsets[1] > file->data_bytes ||
+        (size_t)(offsets[1] - offsets[0]) != bytes)
+        return error_set_at(file->err, ERROR_MALFORMED, place,
+                            "not [begin, end] of %s bytes, which shape and dtype need, within the %zu bytes of data",
+                            size_text(bytes, needed), file->data_bytes);
+    struct tensor_input *tensor_input = input_of(file->request, name);
+    if (tensor_input->kind != TENSOR_INPUT_ABSENT)
+        return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", tensor_names[name]);
+    span_add(file, (size_t)offsets[0], (size_t)offsets[1]);
+    return tensor_input_of_bytes(pointer, (enum element_type)dtype, rank, shape, file->data + offsets[0], tensor_input,
+                                 file->err);
+}
+
+/* A tensor without axes is one integer. */
+static void resolve_key_lengths(struct request *request)
+{
+    const struct tensor_input *list = &request->key_lengths_list;
+    request->has_key_lengths = true;
+    request->key_lengths_is_list = list->rank > 0;
+    if (!request->key_lengths_is_list)
+        memcpy(&request->key_length, list->bytes, sizeof request->key_length);
+}
+
+/* What giving a tensor implies for the fields beside it. */
+static bool resolve(struct file *file)
+{
+    struct request *request = file->request;
+    bool weights = false;
+    for (size_t i = 0; i < PROJECTIONS; i++)
+        weights |= request->weights[i].kind == TENSOR_INPUT_BYTES || request->biases[i].kind == TENSOR_INPUT_BYTES;
+    if (weights && request->identity)
+        return error_set_at(file->err, ERROR_INVALID, "/projection",
+                            "\"identity\", and tensors for projections are given, too");
+    request->has_projection |= weights;
+    if (request->key_lengths_list.kind == TENSOR_INPUT_BYTES) {
+        if (request->has_key_lengths && !request->key_lengths_is_list)
+            return error_set_at(file->err, ERROR_INVALID, "/key_lengths", "key_lengths is given twice");
+        resolve_key_lengths(request);
+    }
+    request->alibi |= request->alibi_slopes.kind == TENSOR_INPUT_BYTES;
+    return true;
+}
+
+static bool decode_tensors(struct file *file, const json_t *header)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)header, name, value)
+    {
+        char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
+        size_t index = 0;
+        if (strcmp(name, "__metadata__") == 0)
+            continue;
+        while (tensor_names[index] != NULL && strcmp(tensor_names[index], name) != 0)
+            index++;
+        pointer_append("", name, pointer, sizeof pointer);
+        if (tensor_names[index] == NULL)
+            return document_unknown(name, pointer, tensor_names, file->err);
+        if (!decode_tensor(file, index, value, pointer))
+            return false;
+    }
+    return spans_check(file) && resolve(file);
+}
+
+/* Other names are other programs'; but one that only looks like ours would take all its fields with it. */
+static bool metadata_known(const json_t *metadata, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)metadata, name, value)
+    {
+        char place[ERROR_POINTER_BYTES_MAX];
+        pointer_append("/__metadata__", name, place, sizeof place);
+        if (strcasecmp(name, "request") == 0 && strcmp(name, "request") != 0)
+            return error_set_at(err, ERROR_INVALID, place, "%s: not read; did you mean request?", name);
+    }
+    return true;
+}
+
+/* __metadata__.request, copied: its text outlives the header. "" where there is none. */
+static bool request_text(const struct extract *extract, const json_t *header, struct arena *arena, const char **ret,
+                         size_t *ret_bytes, struct error *err)
+{
+    const json_t *metadata = json_object_get(header, "__metadata__");
+    const json_t *text = json_object_get(metadata, "request");
+    *ret = "{}";
+    *ret_bytes = 2;
+    if (metadata != NULL && !json_is_object(metadata))
+        return document_refuse(extract, metadata, "/__metadata__", "an object of strings", err);
+    if (!metadata_known(metadata, err))
+        return false;
+    if (text == NULL)
+        return true;
+    if (!json_is_string(text))
+        return document_refuse(extract, text, "/__metadata__/request", "a string that holds a JSON object", err);
+    char *copy = arena_alloc(arena, json_string_length(text), err);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, json_string_value(text), json_string_length(text));
+    *ret = copy;
+    *ret_bytes = json_string_length(text);
+    return true;
+}
+
+/* The fields in the metadata, then the tensors over them. */
+static bool decode_header(struct file *file, const json_t *header, struct arena *arena, struct extract *extract)
+{
+    const char *text;
+    size_t text_bytes;
+    json_t *fields = NULL;
+    if (!json_is_object(header))
+        return error_set(file->err, ERROR_MALFORMED, "the header is no JSON object");
+    bool done = request_text(file->extract, header, arena, &text, &text_bytes, file->err) &&
+                extract_scan(text, text_bytes, "__metadata__.request", arena, extract, file->err) &&
+                document_parse(extract, arena, &fields, file->err) &&
+                request_decode(extract, fields, file->request, file->err) && decode_tensors(file, header);
+    document_done(fields);
+    return done;
+}
+
+/* The upper half of the header's length is 0 below 4 GiB, and JSON has no such bytes. */
+bool safetensors_resembles(const char *body, size_t body_bytes)
+{
+    return body_bytes > PREFIX_BYTES && memcmp(body + 4, "\0\0\0", 4) == 0 && body[PREFIX_BYTES] == '{';
+}
+
+bool safetensors_decode(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
+                        struct error *err)
+{
+    const unsigned char *body = (const unsigned char *)sent->body;
+    uint64_t header_bytes = 0;
+    if (sent->body_bytes < PREFIX_BYTES)
+        return error_set(err, ERROR_MALFORMED, "%zu bytes, where a safetensors file has a header's length in its first 8",
+                         sent->body_bytes);
+    for (size_t i = PREFIX_BYTES; i-- > 0;)
+        header_bytes = header_bytes << 8 | body[i];
+    if (header_bytes > sent->body_bytes - PREFIX_BYTES)
+        return error_set(err, ERROR_MALFORMED, "a header of %" PRIu64 " bytes is announced, and %zu follow", header_bytes,
+                         sent->body_bytes - PREFIX_BYTES);
+    struct extract header_extract;
+    json_t *header = NULL;
+    struct file file = {
+        .extract = &header_extract,
+        .data = sent->body + PREFIX_BYTES + header_bytes,
+        .data_bytes = sent->body_bytes - PREFIX_BYTES - (size_t)header_bytes,
+        .request = ret,
+        .err = err,
+    };
+    bool done = extract_scan(sent->body + PREFIX_BYTES, (size_t)header_bytes, "the header", arena, &header_extract, err) &&
+                document_parse(&header_extract, arena, &header, err) && decode_header(&file, header, arena, extract);
+    if (header != NULL && !done)
+        document_explain(&header_extract, header, NULL, err);
+    document_done(header);
+    return done;
+}

@@ -1,0 +1,51 @@
+/* job.h: a plan at work: its memory, its numbers read and drawn, its attention computed.
+ *
+ * evaluation_allocate walks over every allocation of the job. It is run twice: first with a memory that only sums costs up, then, once
+ * the limits have agreed to the sum, with the arena. So the computed cost and what is taken cannot differ.
+ *
+ * Life     evaluation_allocate (costs), evaluation_allocate (arena), evaluation_read, evaluation_compute, then the reply is written from it.
+ * Threads  one job belongs to one thread; evaluation_read and evaluation_compute spread over the executor. */
+#ifndef ATTND_API_REQUEST_EVALUATION_H
+#define ATTND_API_REQUEST_EVALUATION_H
+
+#include "api/request/plan.h"
+#include "core/attention/attention.h"
+#include "core/executor.h"
+
+struct evaluation_memory {
+    struct arena *arena; /* NULL: only sum up */
+    size_t cost_bytes;   /* SIZE_MAX where it overflows */
+};
+
+struct evaluation {
+    const struct plan *plan;
+    const struct extract *extract;
+
+    struct tensor tensors[REQUEST_TENSORS]; /* as the request shapes them; data NULL: absent, or the same as a result */
+    struct tensor weights[PROJECTIONS], biases[PROJECTIONS];
+    struct tensor heads_output;     /* [B,Tq,H*Dv], before an output projection */
+    struct tensor results[RESULTS]; /* data NULL: neither asked for nor needed on the way */
+    double *key_length_reals;       /* [B], as read */
+    size_t *key_lengths;            /* [B] */
+    int64_t *query_offsets;         /* [B] */
+    double *alibi_slopes, *sinks;   /* [H] */
+    char *text;                     /* the reply's room */
+
+    struct attention_params params;
+    struct attention_results attention;
+    bool mask_looks_boolean; /* numbers, and all of them 0 or 1 */
+};
+
+/* Sets every tensor's shape and takes its memory; `text_bytes` is what the reply needs at the most. */
+bool evaluation_allocate(struct evaluation *evaluation, const struct executor *executor, size_t text_bytes,
+                         struct evaluation_memory *memory, struct error *err) __attribute__((warn_unused_result));
+
+/* Reads what the body holds. */
+bool evaluation_read(struct evaluation *evaluation, const struct executor *executor, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Draws what it does not, projects, and computes attention. */
+bool evaluation_compute(struct evaluation *evaluation, struct arena *arena, const struct executor *executor, struct error *err)
+    __attribute__((warn_unused_result));
+
+#endif

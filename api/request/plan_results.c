@@ -1,0 +1,62 @@
+/* plan_results.c: the shape of each thing that a reply may hold. */
+#include <string.h>
+
+#include "api/request/plan_shapes.h"
+#include "core/size.h"
+
+static void result_set(struct plan *plan, enum request_result which, const size_t *shape, size_t rank)
+{
+    plan->result_rank[which] = rank;
+    memcpy(plan->result_shape[which], shape, rank * sizeof *shape);
+}
+
+/* [B?, H?, rest...]: the batch and head axes as far as the request has them. */
+static void result_per_head(struct plan *plan, enum request_result which, bool heads, const size_t *rest, size_t rest_rank)
+{
+    size_t shape[4], rank = 0;
+    if (plan->has_batch)
+        shape[rank++] = plan->B;
+    if (heads && plan->has_heads)
+        shape[rank++] = plan->H;
+    for (size_t i = 0; i < rest_rank; i++)
+        shape[rank++] = rest[i];
+    result_set(plan, which, shape, rank);
+}
+
+/* Tokens in the order that query, key and value have in the request. */
+static void result_tokens(struct plan *plan, enum request_result which, size_t heads, size_t tokens, size_t width)
+{
+    bool cache = which == RESULT_PRESENT_KEY || which == RESULT_PRESENT_VALUE;
+    if (plan->rank4 || (cache && plan->request->cache_heads_first)) {
+        bool heads_first = (cache ? plan->cache_memory : plan->memory) == PLAN_HEADS_FIRST;
+        const size_t shape[4] = {plan->B, heads_first ? heads : tokens, heads_first ? tokens : heads, width};
+        result_set(plan, which, shape, 4);
+        return;
+    }
+    const size_t shape[3] = {plan->B, tokens, size_multiply(heads, width)};
+    result_set(plan, which, plan->has_batch ? shape : shape + 1, plan->has_batch ? 3 : 2);
+}
+
+void plan_shapes_of_results(struct plan *plan)
+{
+    const struct tensor_input *tensors = plan->request->tensors;
+    const size_t rows_keys[2] = {plan->Tq, plan->Tk};
+    static const enum request_result stages[] = {RESULT_WEIGHTS, RESULT_SCORES, RESULT_CAPPED_SCORES, RESULT_MASKED_SCORES};
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
+        result_per_head(plan, stages[i], true, rows_keys, 2);
+    result_per_head(plan, RESULT_MEAN_WEIGHTS, false, rows_keys, 2);
+    result_per_head(plan, RESULT_LSE, true, rows_keys, 1);
+    result_tokens(plan, RESULT_QUERY, plan->H, plan->Tq, plan->D);
+    result_tokens(plan, RESULT_KEY, plan->Hkv, plan->Tnew, plan->D);
+    result_tokens(plan, RESULT_VALUE, plan->Hkv, plan->Tnew, plan->Dv);
+    result_tokens(plan, RESULT_PRESENT_KEY, plan->Hkv, plan->Tk, plan->D);
+    result_tokens(plan, RESULT_PRESENT_VALUE, plan->Hkv, plan->Tk, plan->Dv);
+    if (plan_projects(plan, PROJECTION_OUTPUT))
+        result_tokens(plan, RESULT_OUTPUT, 1, plan->Tq, plan->weight_shape[PROJECTION_OUTPUT][0]);
+    else
+        result_tokens(plan, RESULT_OUTPUT, plan->H, plan->Tq, plan->Dv);
+    if (plan->from_tokens)
+        result_set(plan, RESULT_X, tensors[REQUEST_X].shape, tensors[REQUEST_X].rank);
+    if (tensors[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT)
+        result_set(plan, RESULT_CONTEXT, tensors[REQUEST_CONTEXT].shape, tensors[REQUEST_CONTEXT].rank);
+}

@@ -1,0 +1,124 @@
+/* request.h: a request as the client meant it: every field decoded and checked by itself, tensors not yet read, nothing
+ * yet compared with anything else (plan.h does that).
+ *
+ * Memory   borrows the extract and the arena. */
+#ifndef ATTND_API_REQUEST_REQUEST_H
+#define ATTND_API_REQUEST_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/request/tensor_input.h"
+
+/* Tensors by name. The first six are in the order in which a seed draws them. */
+enum request_tensor {
+    REQUEST_X,
+    REQUEST_CONTEXT,
+    REQUEST_KEY,
+    REQUEST_QUERY,
+    REQUEST_VALUE,
+    REQUEST_PAST_KEY,
+    REQUEST_PAST_VALUE,
+    REQUEST_MASK,
+    REQUEST_TENSORS,
+};
+
+/* Projections, in the order in which a seed draws them. */
+enum request_projection {
+    PROJECTION_KEY,
+    PROJECTION_QUERY,
+    PROJECTION_VALUE,
+    PROJECTION_OUTPUT,
+    PROJECTIONS,
+};
+
+/* What a reply may hold, in the order in which it holds them. */
+enum request_result {
+    RESULT_OUTPUT,
+    RESULT_WEIGHTS,
+    RESULT_MEAN_WEIGHTS,
+    RESULT_SCORES,
+    RESULT_CAPPED_SCORES,
+    RESULT_MASKED_SCORES,
+    RESULT_LSE,
+    RESULT_QUERY,
+    RESULT_KEY,
+    RESULT_VALUE,
+    RESULT_X,
+    RESULT_CONTEXT,
+    RESULT_PRESENT_KEY,
+    RESULT_PRESENT_VALUE,
+    RESULTS,
+};
+
+extern const char *const request_result_names[RESULTS + 1]; /* NULL-terminated */
+
+enum request_layout { LAYOUT_BHTD, LAYOUT_BTHD };
+enum request_causal { CAUSAL_FALSE, CAUSAL_TRUE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT };
+enum request_rope_style { ROPE_INTERLEAVED, ROPE_HALF };
+
+#define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of offsets and windows: exact in a double, and sums of them fit */
+#define REQUEST_HEADS_MAX INT32_MAX
+#define REQUEST_ROPE_ANGLE_MAX 0x1p31 /* radians. So far doubles know an angle to 2.2e-7, at 2^40 to 9e-5, at 2^53 not at all */
+#define REQUEST_ROPE_BASE_MIN 1e-200  /* far below it, a position times a frequency may overflow: its sine would be NaN */
+
+struct kserve;
+
+struct request {
+    struct tensor_input tensors[REQUEST_TENSORS];
+    struct tensor_input weights[PROJECTIONS];
+    struct tensor_input biases[PROJECTIONS];
+    bool has_projection, identity;
+
+    bool has_head_size, has_num_heads, has_num_kv_heads;
+    int64_t head_size, num_heads, num_kv_heads;
+    bool has_layout;
+    enum request_layout layout;
+
+    enum request_causal causal;
+    bool has_query_offset;
+    int64_t query_offset;
+    bool has_mask_semantics, mask_drops; /* boolean true means masked */
+    bool has_key_lengths;
+    bool key_lengths_is_list;
+    struct tensor_input key_lengths_list; /* [B] */
+    int64_t key_length;                   /* where there is no batch axis */
+    int64_t window_left, window_right;    /* -1: unbounded */
+
+    bool has_scale;
+    double scale;
+    double softcap;                   /* 0: none */
+    bool alibi;                       /* the paper's slopes, unless given */
+    struct tensor_input alibi_slopes; /* [H] */
+    struct tensor_input sinks;        /* [H] */
+    bool has_rope;
+    enum request_rope_style rope_style;
+    double rope_base;
+    bool has_rope_dims;
+    int64_t rope_dims;
+
+    bool has_seed;
+    uint64_t seed;
+    enum dtype dtype; /* DTYPE_F32 or DTYPE_F64 */
+
+    bool results[RESULTS];
+    size_t result_places[RESULTS]; /* of those that are named, in "return" */
+    bool flat;
+    int decimals;           /* -1: not rounded */
+    bool reply_safetensors; /* asked for by the Accept header */
+
+    /* What only the ONNX operator does (infer.h). */
+    const struct kserve *kserve; /* NULL: not such a request */
+    bool cache_heads_first;      /* caches are [B,Hkv,T,D], however query, key and value lie */
+    bool mask_ends_early;        /* a mask may hold fewer keys than there are; the others are masked */
+    bool offset_from_lengths;    /* the last query of an item is at its last key: offset = key_lengths[b] - Tq */
+};
+
+/* A request in which nothing is asked for. */
+void request_init(struct request *ret);
+
+/* Decodes the document. */
+bool request_decode(const struct extract *extract, const json_t *document, struct request *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,275 @@
+#include "api/request/tensor_input.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/json/array_read_parallel.h"
+#include "api/json/document.h"
+#include "core/size.h"
+
+#define INTEGERS_MAX 16 /* of a short list that is read on the stack */
+
+const struct json_array_text *tensor_input_array(const struct extract *extract, const json_t *value)
+{
+    if (!json_is_array(value) || json_array_size(value) != 1 || !json_is_integer(json_array_get(value, 0)))
+        return NULL;
+    return &extract->arrays[json_integer_value(json_array_get(value, 0))];
+}
+
+bool tensor_input_is_bool(const struct tensor_input *tensor_input)
+{
+    if (tensor_input->kind == TENSOR_INPUT_BYTES)
+        return tensor_input->element_type == ELEMENT_BOOL;
+    return tensor_input->kind == TENSOR_INPUT_ARRAY && tensor_input->array->kind == JSON_ARRAY_BOOLS;
+}
+
+bool tensor_input_is_empty(const struct tensor_input *tensor_input)
+{
+    return shape_count(tensor_input->rank, tensor_input->shape) == 0;
+}
+
+bool tensor_input_integers(const struct extract *extract, const json_t *value, const char *pointer, size_t count_max,
+                           int64_t min, int64_t max, int64_t *ret, size_t *ret_count, struct error *err)
+{
+    const struct json_array_text *array = tensor_input_array(extract, value);
+    if (array == NULL || array->rank != 1 || array->kind == JSON_ARRAY_BOOLS)
+        return document_refuse(extract, value, pointer, "a flat array of integers", err);
+    size_t count = array->shape[0];
+    if (count > count_max || count > INTEGERS_MAX)
+        return error_set_at(err, ERROR_INVALID, pointer, "%zu integers, where at most %zu are expected", count,
+                            size_min(count_max, INTEGERS_MAX));
+    double numbers[INTEGERS_MAX];
+    if (!array_read(extract, array, DTYPE_F64, pointer, numbers, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!(numbers[i] >= (double)min && numbers[i] <= (double)max) || numbers[i] != floor(numbers[i])) {
+            char place[ERROR_POINTER_BYTES_MAX];
+            (void)snprintf(place, sizeof place, "%s/%zu", pointer, i);
+            return error_set_at(err, ERROR_INVALID, place,
+                                "%.17g, where an integer from %" PRId64 " to %" PRId64 " is expected", numbers[i], min, max);
+        }
+        ret[i] = (int64_t)numbers[i];
+    }
+    *ret_count = count;
+    return true;
+}
+
+/* No axis may be longer than BLAS can count, whatever the other axes are. */
+static bool check_axes(struct tensor_input *tensor_input, struct error *err)
+{
+    for (size_t axis = 0; axis < tensor_input->rank; axis++) {
+        if (tensor_input->shape[axis] <= TENSOR_INPUT_AXIS_MAX)
+            continue;
+        char shape[SHAPE_TEXT_BYTES_MAX];
+        (void)error_set_limit(err, "axis-length", TENSOR_INPUT_AXIS_MAX, "shape %s: an axis may have at most %zu elements",
+                              shape_text(tensor_input->rank, tensor_input->shape, shape, sizeof shape), TENSOR_INPUT_AXIS_MAX);
+        (void)snprintf(err->pointer, sizeof err->pointer, "%s", tensor_input->pointer);
+        return false;
+    }
+    return true;
+}
+
+/* The array of {"shape", "data"} is flat, or nested just as the shape says. */
+static bool check_data(const struct tensor_input *tensor_input, struct error *err)
+{
+    const struct json_array_text *array = tensor_input->array;
+    size_t count = shape_count(tensor_input->rank, tensor_input->shape);
+    if (array->rank == 1 && array->shape[0] == count)
+        return true;
+    if (array->rank == tensor_input->rank &&
+        memcmp(array->shape, tensor_input->shape, array->rank * sizeof array->shape[0]) == 0)
+        return true;
+    char given[SHAPE_TEXT_BYTES_MAX], held[SHAPE_TEXT_BYTES_MAX], needed[SIZE_TEXT_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, tensor_input->array_pointer,
+                        "data of shape %s, where shape %s needs %s numbers, flat or nested as the shape says",
+                        shape_text(array->rank, array->shape, held, sizeof held),
+                        shape_text(tensor_input->rank, tensor_input->shape, given, sizeof given), size_text(count, needed));
+}
+
+static bool check_depth(const struct tensor_input *tensor_input, struct error *err)
+{
+    return tensor_input->array->rank <= TENSOR_RANK_MAX ||
+           error_set_at(err, ERROR_INVALID, tensor_input->array_pointer, "an array of %zu dimensions, the most are %d",
+                        tensor_input->array->rank, TENSOR_RANK_MAX);
+}
+
+static bool decode_shape(const struct extract *extract, const json_t *value, struct tensor_input *ret, struct error *err)
+{
+    char pointer[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/shape"];
+    (void)snprintf(pointer, sizeof pointer, "%s/shape", ret->pointer);
+    if (value == NULL)
+        return error_set_at(
+            err, ERROR_INVALID, ret->pointer,
+            "an object without \"shape\", where nested arrays or {\"shape\": [..], \"data\": [..]} are expected");
+    int64_t shape[TENSOR_RANK_MAX];
+    if (!tensor_input_integers(extract, value, pointer, TENSOR_RANK_MAX, 0, INT64_C(1) << 53, shape, &ret->rank, err))
+        return false;
+    for (size_t axis = 0; axis < ret->rank; axis++)
+        ret->shape[axis] = (size_t)shape[axis];
+    return check_axes(ret, err);
+}
+
+/* What is no array to be read. Of nested arrays it is the first element that makes them none. */
+static bool refuse_value(const struct extract *extract, const json_t *value, const char *pointer,
+                         enum tensor_input_content content, const char *expected, struct error *err)
+{
+    if (!json_is_array(value))
+        return document_refuse(extract, value, pointer, expected, err);
+    char place[ERROR_POINTER_BYTES_MAX];
+    size_t used = (size_t)snprintf(place, sizeof place, "%s", pointer);
+    for (; json_is_array(value) && used < sizeof place; value = json_array_get(value, 0))
+        used += (size_t)snprintf(place + used, sizeof place - used, "/0");
+    const char *element = content == TENSOR_INPUT_NUMBERS ? "a number" : "a number or a boolean";
+    if (json_is_string(value))
+        element = content == TENSOR_INPUT_NUMBERS ? "a number or \"NaN\", \"Infinity\" or \"-Infinity\""
+                                                  : "a number, a boolean or \"NaN\", \"Infinity\" or \"-Infinity\"";
+    return document_refuse(extract, value, place, element, err);
+}
+
+bool tensor_input_read_parts(const struct extract *extract, const json_t *shape, const json_t *data, const char *pointer,
+                             enum tensor_input_content content, struct tensor_input *ret, struct error *err)
+{
+    *ret = (struct tensor_input){0};
+    (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
+    if (!decode_shape(extract, shape, ret, err))
+        return false;
+    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%.*s/data", TENSOR_INPUT_POINTER_BYTES_MAX - 6, pointer);
+    if (data == NULL) {
+        ret->kind = TENSOR_INPUT_DRAWN;
+        return true;
+    }
+    ret->kind = TENSOR_INPUT_ARRAY;
+    ret->array = tensor_input_array(extract, data);
+    if (ret->array == NULL)
+        return refuse_value(extract, data, ret->array_pointer, content,
+                            content == TENSOR_INPUT_NUMBERS ? "an array of numbers" : "an array of numbers or booleans", err);
+    return check_depth(ret, err) && check_data(ret, err);
+}
+
+/* A dtype, which replies in the flat format have, decides nothing; but it may not be wrong. Of no data any is right. */
+static bool check_dtype(const struct extract *extract, const json_t *dtype, const struct tensor_input *tensor_input,
+                        struct error *err)
+{
+    static const char *const names[] = {"float32", "float64", "bool", NULL};
+    size_t choice = 0;
+    char pointer[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/dtype"];
+    (void)snprintf(pointer, sizeof pointer, "%s/dtype", tensor_input->pointer);
+    if (dtype == NULL)
+        return true;
+    if (!document_choice(extract, dtype, pointer, names, &choice, err))
+        return false;
+    bool is_bool = strcmp(names[choice], "bool") == 0;
+    return tensor_input_is_empty(tensor_input) || is_bool == tensor_input_is_bool(tensor_input) ||
+           error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s", names[choice],
+                        is_bool ? "numbers" : "booleans");
+}
+
+static bool decode_object(const struct extract *extract, const json_t *object, const char *pointer,
+                          enum tensor_input_content content, struct tensor_input *ret, struct error *err)
+{
+    static const char *const names[] = {"shape", "data", "dtype", NULL};
+    return document_known(object, pointer, names, err) &&
+           tensor_input_read_parts(extract, document_member(object, "shape"), document_member(object, "data"), pointer, content,
+                                   ret, err) &&
+           check_dtype(extract, document_member(object, "dtype"), ret, err);
+}
+
+bool tensor_input_read(const struct extract *extract, const json_t *value, const char *pointer,
+                       enum tensor_input_content content, struct tensor_input *ret, struct error *err)
+{
+    if (json_is_object(value))
+        return decode_object(extract, value, pointer, content, ret, err);
+    *ret = (struct tensor_input){.kind = TENSOR_INPUT_ARRAY};
+    (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
+    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
+    ret->array = tensor_input_array(extract, value);
+    if (ret->array == NULL)
+        return refuse_value(extract, value, pointer, content,
+                            content == TENSOR_INPUT_NUMBERS
+                                ? "nested arrays of numbers or {\"shape\": [..], \"data\": [..]}"
+                                : "nested arrays of numbers or booleans, or {\"shape\": [..], \"data\": [..]},",
+                            err);
+    if (!check_depth(ret, err))
+        return false;
+    ret->rank = ret->array->rank;
+    memcpy(ret->shape, ret->array->shape, sizeof ret->shape);
+    return check_axes(ret, err);
+}
+
+bool tensor_input_of_bytes(const char *pointer, enum element_type element_type, size_t rank, const size_t *shape,
+                           const void *bytes, struct tensor_input *ret, struct error *err)
+{
+    *ret = (struct tensor_input){.kind = TENSOR_INPUT_BYTES, .bytes = bytes, .element_type = element_type, .rank = rank};
+    (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
+    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
+    memcpy(ret->shape, shape, rank * sizeof *shape);
+    return check_axes(ret, err);
+}
+
+const void *tensor_input_in_place(const struct tensor_input *tensor_input, enum dtype dtype)
+{
+    bool same = (tensor_input->element_type == ELEMENT_F32 && dtype == DTYPE_F32) ||
+                (tensor_input->element_type == ELEMENT_F64 && dtype == DTYPE_F64);
+    bool aligned = (uintptr_t)tensor_input->bytes % dtype_bytes(dtype) == 0;
+    return tensor_input->kind == TENSOR_INPUT_BYTES && same && aligned ? tensor_input->bytes : NULL;
+}
+
+const char *tensor_input_place(const struct tensor_input *tensor_input, size_t index, char ret[ERROR_POINTER_BYTES_MAX])
+{
+    const bool in_text = tensor_input->kind == TENSOR_INPUT_ARRAY; /* whose array may be flat, whatever the shape beside it */
+    const size_t rank = in_text ? tensor_input->array->rank : tensor_input->rank;
+    const size_t *shape = in_text ? tensor_input->array->shape : tensor_input->shape;
+    size_t below = shape_count(rank, shape);
+    int written = snprintf(ret, ERROR_POINTER_BYTES_MAX, "%s", tensor_input->array_pointer);
+    for (size_t axis = 0; axis < rank && written >= 0 && written < ERROR_POINTER_BYTES_MAX; axis++) {
+        below /= shape[axis];
+        written += snprintf(ret + written, (size_t)(ERROR_POINTER_BYTES_MAX - written), "/%zu", index / below);
+        index %= below;
+    }
+    return ret;
+}
+
+/* A finite number is never made an infinity: that would ban a key, or make NaN of a row, without a word. */
+static bool read_bytes(const struct tensor_input *tensor_input, const struct tensor *ret, struct error *err)
+{
+    if (ret->data == tensor_input->bytes)
+        return true;
+    char place[ERROR_POINTER_BYTES_MAX];
+    size_t overflowed = element_read(tensor_input->element_type, tensor_input->bytes, ret);
+    if (overflowed == tensor_count(ret))
+        return true;
+    return error_set_at(err, ERROR_INVALID, tensor_input_place(tensor_input, overflowed, place),
+                        "%.9g overflows %s: send -Infinity or Infinity itself where that is meant, or compute in float64 "
+                        "(\"precision\": \"float64\"; under /v2 \"softmax_precision\": 11)",
+                        element_number(tensor_input->element_type, tensor_input->bytes, overflowed), dtype_name(ret->dtype));
+}
+
+/* Rounds what was read from a text to the format that the request announced. */
+static bool round_read(const struct tensor_input *tensor_input, const struct tensor *ret, struct error *err)
+{
+    char place[ERROR_POINTER_BYTES_MAX];
+    if (ret->dtype == DTYPE_BOOL)
+        return true;
+    size_t overflowed = element_overflow(tensor_input->element_type, ret);
+    if (overflowed == tensor_count(ret)) {
+        element_round(tensor_input->element_type, ret);
+        return true;
+    }
+    double number = element_number(ret->dtype == DTYPE_F32 ? ELEMENT_F32 : ELEMENT_F64, ret->data, overflowed);
+    return error_set_at(err, ERROR_INVALID, tensor_input_place(tensor_input, overflowed, place),
+                        "%.9g overflows %s, the datatype: send \"-Infinity\" or \"Infinity\" where that is meant, or a wider "
+                        "datatype",
+                        number, element_name(tensor_input->element_type));
+}
+
+bool tensor_input_load(const struct extract *extract, const struct tensor_input *tensor_input, const struct executor *executor,
+                       const struct tensor *ret, struct error *err)
+{
+    if (tensor_input->kind == TENSOR_INPUT_BYTES)
+        return read_bytes(tensor_input, ret, err);
+    return array_read_parallel(extract, tensor_input->array, ret->dtype, tensor_input->array_pointer, executor, ret->data,
+                               err) &&
+           round_read(tensor_input, ret, err);
+}

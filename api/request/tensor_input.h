@@ -1,0 +1,91 @@
+/* source.h: where a tensor of a request comes from, before its numbers are read.
+ *
+ * Forms    nested arrays; {"shape": [..], "data": flat or nested}; {"shape": [..]}, to be drawn from the seed
+ * Memory   borrows the extract; allocates nothing but the caller's arrays.
+ * Fails    invalid, malformed, too_large; with a pointer to the place. */
+#ifndef ATTND_API_REQUEST_TENSOR_INPUT_H
+#define ATTND_API_REQUEST_TENSOR_INPUT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "api/json/extract.h"
+#include "api/number/element_type.h"
+#include "core/executor.h"
+#include "core/tensor.h"
+
+#define TENSOR_INPUT_POINTER_BYTES_MAX 64
+#define TENSOR_INPUT_AXIS_MAX ((size_t)INT32_MAX) /* longest axis; BLAS counts in int */
+
+enum tensor_input_kind {
+    TENSOR_INPUT_ABSENT = 0,
+    TENSOR_INPUT_ARRAY, /* numbers or booleans in the body's text */
+    TENSOR_INPUT_BYTES, /* numbers in the body as they lie in memory, little endian */
+    TENSOR_INPUT_DRAWN, /* a shape alone */
+};
+
+/* What a field may hold, for the words of an error. */
+enum tensor_input_content {
+    TENSOR_INPUT_NUMBERS,
+    TENSOR_INPUT_NUMBERS_OR_BOOLS,
+};
+
+struct tensor_input {
+    enum tensor_input_kind kind;
+    const char *name;                                   /* in the words of the face; NULL: as the pointer has it. Static */
+    char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];       /* to the field */
+    char array_pointer[TENSOR_INPUT_POINTER_BYTES_MAX]; /* to its array: the field or its "data" */
+    const struct json_array_text *array;                /* TENSOR_INPUT_ARRAY */
+    const void *bytes;                                  /* TENSOR_INPUT_BYTES: the tensor's numbers, maybe not aligned */
+    enum element_type
+        element_type; /* TENSOR_INPUT_BYTES: their format. Else what the numbers are rounded to once they are read; ELEMENT_F64: nothing */
+    size_t rank;
+    size_t shape[TENSOR_RANK_MAX];
+};
+
+/* The extracted array that a value of the document stands for; NULL where it stands for none. */
+const struct json_array_text *tensor_input_array(const struct extract *extract, const json_t *value);
+
+/* Decodes the value of the field at `pointer`. */
+bool tensor_input_read(const struct extract *extract, const json_t *value, const char *pointer,
+                       enum tensor_input_content content, struct tensor_input *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* The same for a shape and data that stand apart; `data` NULL: to be drawn. */
+bool tensor_input_read_parts(const struct extract *extract, const json_t *shape, const json_t *data, const char *pointer,
+                             enum tensor_input_content content, struct tensor_input *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* True where its numbers are in the body. */
+static inline bool tensor_input_is_given(const struct tensor_input *tensor_input)
+{
+    return tensor_input->kind == TENSOR_INPUT_ARRAY || tensor_input->kind == TENSOR_INPUT_BYTES;
+}
+
+/* True where the source holds booleans. */
+bool tensor_input_is_bool(const struct tensor_input *tensor_input);
+
+/* True where no element says whether the source holds numbers or booleans. */
+bool tensor_input_is_empty(const struct tensor_input *tensor_input);
+
+/* A source of bytes, whose shape the caller has checked to fit them. Fails for an axis that is too long. */
+bool tensor_input_of_bytes(const char *pointer, enum element_type element_type, size_t rank, const size_t *shape,
+                           const void *bytes, struct tensor_input *ret, struct error *err) __attribute__((warn_unused_result));
+
+/* The source's bytes, where a tensor of `dtype` can be them as they lie; else NULL. */
+const void *tensor_input_in_place(const struct tensor_input *tensor_input, enum dtype dtype);
+
+/* The JSON Pointer of the element at `index`, row-major, where nested arrays of the source's shape would have it. Returns ret. */
+const char *tensor_input_place(const struct tensor_input *tensor_input, size_t index, char ret[ERROR_POINTER_BYTES_MAX]);
+
+/* Reads an array or bytes into `ret`, contiguous, of the source's shape; large ones spread over the executor, which may be NULL.
+ * Fails   also invalid: a finite number overflows what it becomes; deadline: the executor was stopped. */
+bool tensor_input_load(const struct extract *extract, const struct tensor_input *tensor_input, const struct executor *executor,
+                       const struct tensor *ret, struct error *err) __attribute__((warn_unused_result));
+
+/* Reads a flat array of at most count_max integers, each in [min, max]. */
+bool tensor_input_integers(const struct extract *extract, const json_t *value, const char *pointer, size_t count_max,
+                           int64_t min, int64_t max, int64_t *ret, size_t *ret_count, struct error *err)
+    __attribute__((warn_unused_result));
+
+#endif

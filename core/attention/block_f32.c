@@ -1,0 +1,8 @@
+#include "core/attention/plan.h"
+
+#define ELEMENT float
+#define REAL float
+#define KERNEL(x) x##_f32
+#define NAME(x) x##_f32
+
+#include "core/attention/block.inc.h"

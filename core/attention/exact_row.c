@@ -1,0 +1,133 @@
+#include "core/attention/plan.h"
+
+#include <math.h>
+
+#define COLUMN_CHUNK 64 /* output columns summed up in one walk over the keys */
+
+static double element(const struct tensor *t, const void *row, size_t j)
+{
+    ptrdiff_t at = (ptrdiff_t)j * t->stride[3];
+    return t->dtype == DTYPE_F32 ? (double)((const float *)row)[at] : ((const double *)row)[at];
+}
+
+static void element_set(const struct tensor *t, void *row, size_t j, double x)
+{
+    ptrdiff_t at = (ptrdiff_t)j * t->stride[3];
+    if (t->dtype == DTYPE_F32)
+        ((float *)row)[at] = (float)x;
+    else
+        ((double *)row)[at] = x;
+}
+
+double attention_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j)
+{
+    const struct attention_params *params = plan->params;
+    const void *q = tensor_row(&params->query, b, h, i);
+    const void *k = tensor_row(&params->key, b, h / (plan->H / plan->Hkv), j);
+    double dot = 0;
+    for (size_t d = 0; d < plan->D; d++)
+        dot += element(&params->query, q, d) * element(&params->key, k, d);
+    return params->scale * dot;
+}
+
+double attention_capped(const struct attention_plan *plan, double score)
+{
+    double cap = plan->params->softcap;
+    return cap > 0 ? cap * tanh(score / cap) : score;
+}
+
+/* What softmax sees of key j, which is not masked. */
+static double masked_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j)
+{
+    const struct attention_params *params = plan->params;
+    double score = attention_capped(plan, attention_score(plan, b, h, i, j));
+    if (params->mask.data != NULL && params->mask.dtype != DTYPE_BOOL)
+        score += element(&params->mask, tensor_row(&params->mask, b, h, i), j);
+    if (params->alibi_slopes != NULL)
+        score -= params->alibi_slopes[h] * fabs((double)attention_position(plan, b, i) - (double)j);
+    return score;
+}
+
+/* The largest score of the row, the sink's included. A NaN ends the search: it is the row's result. */
+static double row_max(const struct attention_plan *plan, size_t b, size_t h, size_t i)
+{
+    double max = plan->params->sinks == NULL ? -(double)INFINITY : plan->params->sinks[h];
+    for (size_t j = 0; j < plan->Tk && !isnan(max); j++) {
+        if (attention_masked(plan, b, h, i, j))
+            continue;
+        double score = masked_score(plan, b, h, i, j);
+        if (score > max || isnan(score))
+            max = score;
+    }
+    return max;
+}
+
+static double row_sum(const struct attention_plan *plan, size_t b, size_t h, size_t i, double max)
+{
+    if (!isfinite(max)) /* a NaN, an infinity that is not masked, or nothing but -infinity: 0/0 */
+        return (double)NAN;
+    double sum = plan->params->sinks == NULL ? 0 : exp(plan->params->sinks[h] - max);
+    for (size_t j = 0; j < plan->Tk; j++)
+        if (!attention_masked(plan, b, h, i, j))
+            sum += exp(masked_score(plan, b, h, i, j) - max);
+    return sum;
+}
+
+static void row_write_output(const struct attention_plan *plan, size_t b, size_t h, size_t i, double max, double sum)
+{
+    const struct tensor *value = &plan->params->value;
+    const struct tensor *output = &plan->results->output;
+    size_t g = h / (plan->H / plan->Hkv);
+    for (size_t first = 0; first < plan->Dv; first += COLUMN_CHUNK) {
+        size_t columns = size_min(COLUMN_CHUNK, plan->Dv - first);
+        double out[COLUMN_CHUNK] = {0};
+        for (size_t j = 0; j < plan->Tk && !isnan(sum); j++) {
+            if (attention_masked(plan, b, h, i, j))
+                continue;
+            double weight = exp(masked_score(plan, b, h, i, j) - max) / sum;
+            const void *v = tensor_row(value, b, g, j);
+            for (size_t d = 0; d < columns; d++)
+                out[d] += weight * element(value, v, first + d);
+        }
+        for (size_t d = 0; d < columns; d++)
+            element_set(output, tensor_row(output, b, h, i), first + d, isnan(sum) ? (double)NAN : out[d]);
+    }
+}
+
+static void row_write_weights(const struct attention_plan *plan, size_t b, size_t h, size_t i, double max, double sum,
+                              void *ret_weights)
+{
+    const struct tensor *masked_scores = &plan->results->masked_scores;
+    for (size_t j = 0; j < plan->Tk; j++) {
+        bool masked = attention_masked(plan, b, h, i, j);
+        double score = masked ? -(double)INFINITY : masked_score(plan, b, h, i, j);
+        if (masked_scores->data != NULL)
+            element_set(masked_scores, tensor_row(masked_scores, b, h, i), j, score);
+        double weight = masked ? 0 : exp(score - max) / sum;
+        if (ret_weights == NULL)
+            continue;
+        if (plan->weights_dtype == DTYPE_F32)
+            ((float *)ret_weights)[j] = (float)weight;
+        else
+            ((double *)ret_weights)[j] = weight;
+    }
+}
+
+void attention_row_output(const struct attention_plan *plan, size_t b, size_t h, size_t i)
+{
+    double max = row_max(plan, b, h, i);
+    row_write_output(plan, b, h, i, max, row_sum(plan, b, h, i, max));
+}
+
+void attention_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights)
+{
+    double max = row_max(plan, b, h, i);
+    double sum = row_sum(plan, b, h, i, max);
+    if (plan->results->output.data != NULL)
+        row_write_output(plan, b, h, i, max, sum);
+    if (ret_weights != NULL || plan->results->masked_scores.data != NULL)
+        row_write_weights(plan, b, h, i, max, sum, ret_weights);
+    const struct tensor *lse = &plan->results->lse;
+    if (lse->data != NULL)
+        element_set(lse, tensor_row(lse, b, h, i), 0, max + log(sum));
+}

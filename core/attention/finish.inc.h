@@ -1,0 +1,94 @@
+/* attention_finish.inc.h: rows that have met all their keys: division, results, and the rows that need more than this precision.
+ * Included once a precision by attention_block.inc.h. */
+
+/* Row r's weights of one tile, from what the softmax left and its factor, to where they belong. */
+static void NAME(weights_write)(const struct NAME(state) *state, const struct NAME(tile) *tile, size_t r, REAL factor)
+{
+    const struct attention_plan *plan = state->plan;
+    const REAL *from = NAME(score_row)(state, tile, r);
+    if (dtype_bytes(plan->weights_dtype) == sizeof(REAL)) {
+        REAL *to = (REAL *)NAME(weights_row)(state, r) + tile->first;
+        (plan->weights_stream ? plan->kernels->KERNEL(scale_streaming) : plan->kernels->KERNEL(scale_row))(to, from,
+                                                                                                           tile->count, factor);
+        return;
+    }
+    ELEMENT *to = (ELEMENT *)NAME(weights_row)(state, r) + tile->first;
+    for (size_t j = 0; j < tile->count; j++)
+        to[j] = (ELEMENT)(from[j] * factor);
+}
+
+/* The weights of row r, which may see none of its keys. */
+static void NAME(weights_finish)(const struct NAME(state) *state, size_t r)
+{
+    const struct attention_block *block = state->block;
+    for (size_t first = block->key_begin; first < block->key_end;) {
+        struct NAME(tile) tile = NAME(tile_at)(state, first, block->key_end, r);
+        REAL tile_max = state->tile_max[first / KEY_TILE * QUERY_TILE + r];
+        double to_last = tile_max == state->max[r] ? 1 : exp((double)tile_max - (double)state->max[r]); /* 1: most tiles */
+        double factor = state->seen[r] ? to_last / state->sum[r] : 0;
+        NAME(weights_write)(state, &tile, r, (REAL)factor);
+        first += tile.count;
+    }
+}
+
+/* Divides row r's output by its denominator. */
+static void NAME(stage_divide)(struct NAME(state) *state, size_t r)
+{
+    const struct attention_plan *plan = state->plan;
+    REAL *sums = state->sums == NULL ? NULL : state->sums + r * state->sums_stride;
+    if (sums != NULL && !state->seen[r]) {
+        memset(sums, 0, plan->Dv * sizeof *sums);
+    } else if (sums != NULL && !state->needs_exact[r]) {
+        plan->kernels->KERNEL(scale_row)(sums, sums, plan->Dv, (REAL)(1 / state->sum[r]));
+        /* Weights are at most 1, but their sum before the division may carry large values past the largest float. */
+        state->needs_exact[r] = !plan->kernels->KERNEL(finite_row)(sums, plan->Dv);
+        for (size_t d = 0; d < plan->Dv && state->has_nonfinite_sums[r]; d++)
+            sums[d] += state->apart[r * state->sums_stride + d];
+    }
+}
+
+/* Weights, lse and output of a row of finite scores. */
+static void NAME(row_finish)(struct NAME(state) *state, size_t r)
+{
+    struct attention_plan *plan = state->plan;
+    const struct attention_block *block = state->block;
+    const struct attention_results *results = plan->results;
+    NAME(stage_divide)(state, r);
+    if (plan->weights_wanted)
+        NAME(weights_finish)(state, r);
+    if (results->lse.data != NULL)
+        *NAME(result_row)(state, &results->lse, r) = (ELEMENT)((double)state->max[r] + log(state->sum[r]));
+    if (state->needs_exact[r])
+        attention_row_output(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
+    if (state->needs_exact[r] || state->sums == NULL)
+        return;
+    ELEMENT *to = NAME(result_row)(state, &results->output, r);
+    if (sizeof(ELEMENT) == sizeof(REAL) && results->output.stride[3] == 1) {
+        memcpy(to, state->sums + r * state->sums_stride, plan->Dv * sizeof *to);
+        return;
+    }
+    for (size_t d = 0; d < plan->Dv; d++)
+        to[(ptrdiff_t)d * results->output.stride[3]] = (ELEMENT)state->sums[r * state->sums_stride + d];
+}
+
+/* All rows' ends; those that need more than this precision are computed again. These take long: the executor is asked at each. */
+static void NAME(rows_finish)(struct NAME(state) *state)
+{
+    struct attention_plan *plan = state->plan;
+    const struct attention_block *block = state->block;
+    size_t masked = 0;
+    for (size_t r = 0; r < block->rows; r++) {
+        bool slow = state->nonfinite[r] || state->needs_exact[r];
+        if (slow && attention_should_stop(plan))
+            break;
+        masked += !state->nonfinite[r] && !state->seen[r];
+        if (state->nonfinite[r])
+            attention_row(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r),
+                          plan->weights_wanted ? NAME(weights_row)(state, r) : NULL);
+        else
+            NAME(row_finish)(state, r);
+    }
+    if (plan->weights_stream)
+        plan->kernels->streaming_done();
+    atomic_fetch_add_explicit(&plan->masked_row_count, masked, memory_order_relaxed);
+}

@@ -1,0 +1,88 @@
+/* attention_pack.inc.h: keys and values into the panels that the products read. Included once a precision by
+ * attention_block.inc.h. */
+
+/* Keys [first, first + count) as columns: panel [D][width], missing keys as 0. */
+static void NAME(pack_key_panel)(const struct attention_plan *plan, size_t b, size_t g, size_t first, size_t count, REAL *panel)
+{
+    const struct tensor *key = &plan->params->key;
+    size_t width = plan->key_panel;
+    if (plan->kernels->KERNEL(pack) != NULL && sizeof(ELEMENT) == sizeof(REAL) && key->stride[3] == 1) {
+        plan->kernels->KERNEL(pack)(tensor_row(key, b, g, first), key->stride[2], count, plan->D, panel);
+        return;
+    }
+    for (size_t j = 0; j < count; j++) {
+        const ELEMENT *row = tensor_row(key, b, g, first + j);
+        for (size_t d = 0; d < plan->D; d++)
+            panel[d * width + j] = (REAL)row[(ptrdiff_t)d * key->stride[3]];
+    }
+    for (size_t d = 0; d < plan->D; d++)
+        for (size_t j = count; j < width; j++)
+            panel[d * width + j] = 0;
+}
+
+/* Asks for the keys [first, end) ahead of their turn: a panel's rows lie too far apart for the processor to guess. */
+static void NAME(expect_keys)(const struct attention_plan *plan, size_t b, size_t g, size_t first, size_t end)
+{
+    const struct tensor *key = &plan->params->key;
+    for (size_t j = first; j < end; j++) {
+        const ELEMENT *row = tensor_row(key, b, g, j);
+        for (size_t d = 0; d < plan->D && key->stride[3] == 1; d += CACHE_LINE_BYTES / sizeof *row)
+            __builtin_prefetch(row + d);
+    }
+}
+
+/* One value's row into its panels; false, and zeros in their place, where numbers of it are not finite. */
+static bool NAME(pack_value)(const struct attention_plan *plan, size_t b, size_t g, size_t j, REAL *panels)
+{
+    const struct tensor *value = &plan->params->value;
+    const ELEMENT *row = tensor_row(value, b, g, j);
+    size_t width = plan->value_panel;
+    bool all_finite = true;
+    for (size_t panel = 0; panel < plan->value_panel_count; panel++) {
+        REAL *to = panels + (panel * plan->Tk + j) * width;
+        size_t columns = size_min(width, plan->Dv - panel * width);
+        for (size_t d = 0; d < columns; d++) {
+            REAL x = (REAL)row[(ptrdiff_t)(panel * width + d) * value->stride[3]];
+            bool finite = x - x == 0;
+            to[d] = finite ? x : 0;
+            all_finite &= finite;
+        }
+        memset(to + columns, 0, (width - columns) * sizeof *to);
+    }
+    return all_finite;
+}
+
+/* Marks the values [first, end) that are not finite, and packs them where they do not lie as the product wants them. */
+static void NAME(pack_values)(struct attention_plan *plan, size_t b, size_t g, size_t first, size_t end)
+{
+    const struct tensor *value = &plan->params->value;
+    size_t head = b * plan->Hkv + g - plan->group_first;
+    REAL *panels = (REAL *)plan->value_panels + head * plan->value_panel_count * plan->Tk * plan->value_panel;
+    bool all_finite = true;
+    if (plan->values_in_place && value->stride[2] == (ptrdiff_t)plan->Dv &&
+        plan->kernels->KERNEL(finite_row)(tensor_row(value, b, g, first), (end - first) * plan->Dv)) {
+        memset(plan->nonfinite_values + head * plan->Tk + first, 0, end - first);
+        return;
+    }
+    for (size_t j = first; j < end; j++) {
+        bool finite = plan->values_in_place ? plan->kernels->KERNEL(finite_row)(tensor_row(value, b, g, j), plan->Dv)
+                                            : NAME(pack_value)(plan, b, g, j, panels);
+        plan->nonfinite_values[head * plan->Tk + j] = !finite;
+        all_finite &= finite;
+    }
+    if (!all_finite)
+        atomic_store_explicit(&plan->has_nonfinite_values, true, memory_order_relaxed);
+}
+
+void NAME(attention_pack)(struct attention_plan *plan, size_t b, size_t g, size_t first)
+{
+    size_t head = b * plan->Hkv + g - plan->group_first;
+    size_t end = size_min(first + KEY_TILE, plan->Tk);
+    REAL *key_panels = (REAL *)plan->key_panels + head * plan->key_panel_count * plan->D * plan->key_panel;
+    for (size_t j = first; j < end; j += plan->key_panel) {
+        NAME(expect_keys)(plan, b, g, size_min(j + plan->key_panel, end), size_min(j + 2 * plan->key_panel, end));
+        NAME(pack_key_panel)(plan, b, g, j, size_min(plan->key_panel, end - j), key_panels + j * plan->D);
+    }
+    if (plan->nonfinite_values != NULL)
+        NAME(pack_values)(plan, b, g, first, end);
+}

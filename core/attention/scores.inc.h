@@ -1,0 +1,190 @@
+/* attention_stages.inc.h: what happens to a tile of scores, stage by stage in attention.h's order. Included once a precision by
+ * attention_block.inc.h. */
+
+/* scores = scale * q.k, from packed keys, and their rows' maxima (NULL: not wanted). */
+static void NAME(scores_packed)(struct NAME(state) *state, const struct NAME(tile) *tile, REAL *ret_max)
+{
+    const struct attention_plan *plan = state->plan;
+    size_t head = NAME(group_head)(state);
+    size_t panel = tile->first / plan->key_panel;
+    const REAL *panels = (const REAL *)plan->key_panels + (head * plan->key_panel_count + panel) * plan->D * plan->key_panel;
+    struct KERNEL(kernel_product) product = {
+        .rows = tile->rows,
+        .columns = tile->count,
+        .panel_columns = plan->key_panel,
+        .panel_stride = plan->D * plan->key_panel,
+        .panel_row_stride = plan->key_panel,
+        .alpha = (REAL)plan->params->scale,
+        .c = NAME(score_row)(state, tile, tile->row),
+        .c_stride = KERNEL_ROW_STRIDE,
+    };
+    for (size_t d = 0; d == 0 || d < plan->D; d += KERNEL_DEPTH_MAX) {
+        product.depth = size_min(KERNEL_DEPTH_MAX, plan->D - d);
+        product.a = state->queries + (d / KERNEL_DEPTH_MAX * QUERY_TILE + tile->row) * KERNEL_ROW_STRIDE;
+        product.panels = panels + d * plan->key_panel;
+        product.add = d > 0;
+        product.ret_max = d + KERNEL_DEPTH_MAX < plan->D ? NULL : ret_max;
+        plan->kernels->KERNEL(product)(&product);
+    }
+}
+
+/* The same from keys as they lie. */
+static void NAME(scores_unpacked)(struct NAME(state) *state, const struct NAME(tile) *tile)
+{
+    const struct attention_plan *plan = state->plan;
+    const struct tensor *key = &plan->params->key;
+    const struct KERNEL(kernel_dots) dots = {
+        .rows = tile->rows,
+        .keys = tile->count,
+        .depth = plan->D,
+        .a = state->queries + tile->row * KERNEL_ROW_STRIDE,
+        .b = tensor_row(key, state->block->b, state->block->g, tile->first),
+        .b_stride = key->stride[2],
+        .alpha = (REAL)plan->params->scale,
+        .c = NAME(score_row)(state, tile, tile->row),
+    };
+    plan->kernels->KERNEL(dots)(&dots);
+}
+
+/* An infinity may stand for a product that overflowed before it was scaled, so it must not pass as the cap: the kernel makes
+ * it NaN, which hands the row to attention_row. */
+static void NAME(stage_softcap)(struct NAME(state) *state, const struct NAME(tile) *tile)
+{
+    const struct attention_plan *plan = state->plan;
+    for (size_t r = tile->row; r < tile->row + tile->rows; r++)
+        plan->kernels->KERNEL(softcap_row)(NAME(score_row)(state, tile, r), tile->count, (REAL)plan->params->softcap);
+}
+
+/* scale * q.k and softcap, and their results. ret_max: of tile_is_full alone, else NULL. */
+static void NAME(stages_before_bans)(struct NAME(state) *state, const struct NAME(tile) *tile, REAL *ret_max)
+{
+    const struct attention_results *results = state->plan->results;
+    if (state->plan->direct)
+        NAME(scores_unpacked)(state, tile);
+    else
+        NAME(scores_packed)(state, tile, ret_max);
+    if (results->scores.data != NULL)
+        NAME(store_stage_exact)(state, tile, &results->scores, false);
+    if (state->plan->params->softcap > 0)
+        NAME(stage_softcap)(state, tile);
+    if (results->capped_scores.data != NULL)
+        NAME(store_stage_exact)(state, tile, &results->capped_scores, true);
+}
+
+static void NAME(stage_alibi)(struct NAME(state) *state, size_t r, size_t first, size_t count, REAL *row)
+{
+    const struct attention_block *block = state->block;
+    double distance = (double)attention_position(state->plan, block->b, NAME(row_query)(state, r)) - (double)first;
+    state->plan->kernels->KERNEL(alibi_row)(row, count, distance, state->plan->params->alibi_slopes[NAME(row_head)(state, r)]);
+}
+
+/* A mask whose numbers for one query don't lie side by side. */
+static bool NAME(stage_mask_strided)(const struct tensor *mask, const void *mask_row, size_t first, size_t count, REAL *row)
+{
+    bool nonfinite = false;
+    for (size_t j = 0; j < count; j++) {
+        ptrdiff_t at = (ptrdiff_t)(first + j) * mask->stride[3];
+        REAL add = mask->dtype == DTYPE_BOOL ? 0 : (REAL)((const ELEMENT *)mask_row)[at];
+        bool masked = mask->dtype == DTYPE_BOOL ? ((const unsigned char *)mask_row)[at] == 0 : add == MINUS_INFINITY;
+        REAL score = row[j] + add;
+        nonfinite |= !masked && !isfinite(score);
+        row[j] = masked ? MINUS_INFINITY : score;
+    }
+    return !nonfinite;
+}
+
+/* Adds or applies row r of the mask to the scores of keys [first, first + count); returns false where a key that is not masked
+ * has a non-finite score. */
+static bool NAME(stage_mask)(struct NAME(state) *state, size_t r, size_t first, size_t count, REAL *row)
+{
+    const struct attention_block *block = state->block;
+    const struct tensor *mask = &state->plan->params->mask;
+    const void *mask_row = tensor_row(mask, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
+    if (mask->stride[3] == 1 && mask->dtype == DTYPE_BOOL)
+        return state->plan->kernels->KERNEL(keep_row)(row, count, (const unsigned char *)mask_row + first);
+    if (mask->stride[3] == 1 && sizeof(ELEMENT) == sizeof(REAL))
+        return state->plan->kernels->KERNEL(add_row)(row, count, (const REAL *)mask_row + first);
+    return NAME(stage_mask_strided)(mask, mask_row, first, count, row);
+}
+
+/* Bias and bans of one row; then `row` holds what softmax sees. Returns its largest. */
+static REAL NAME(stages_of_row)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r, REAL *row)
+{
+    const struct attention_params *params = state->plan->params;
+    size_t tile_end = tile->first + tile->count;
+    size_t begin = size_min(size_max(state->begin[r], tile->first), tile_end) - tile->first;
+    size_t end = size_max(size_min(state->end[r], tile_end), tile->first + begin) - tile->first;
+    for (size_t j = 0; j < begin; j++)
+        row[j] = MINUS_INFINITY;
+    for (size_t j = end; j < tile->count; j++)
+        row[j] = MINUS_INFINITY;
+    if (params->alibi_slopes != NULL)
+        NAME(stage_alibi)(state, r, tile->first + begin, end - begin, row + begin);
+    bool finite = true;
+    if (params->mask.data != NULL)
+        finite = NAME(stage_mask)(state, r, tile->first + begin, end - begin, row + begin);
+    REAL max;
+    bool all_finite = state->plan->kernels->KERNEL(max_row)(row + begin, end - begin, &max);
+    state->nonfinite[r] |= params->mask.data == NULL ? !all_finite : !finite;
+    return max;
+}
+
+/* Brings what was summed before to row r's new maximum. */
+static void NAME(raise_max)(struct NAME(state) *state, size_t r, REAL max)
+{
+    double factor = exp((double)state->max[r] - (double)max);
+    state->sum[r] *= factor;
+    state->max[r] = max;
+    if (state->summed[r])
+        NAME(scale_sums)(state, r, factor);
+}
+
+/* Turns row r's scores to exp(score - max). `plain`: tile_is_full, where scores that are not finite are found only here. */
+static void NAME(stage_softmax)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r, REAL tile_max, bool plain)
+{
+    const struct attention_plan *plan = state->plan;
+    REAL *row = NAME(score_row)(state, tile, r);
+    if (plain && !isfinite(tile_max))
+        state->nonfinite[r] = true;
+    if (tile_max != MINUS_INFINITY && !state->nonfinite[r]) {
+        if (tile_max > state->max[r])
+            NAME(raise_max)(state, r, tile_max);
+        double sum = plain ? (double)plan->kernels->KERNEL(exp_finite_row)(row, tile->count, state->max[r])
+                           : (double)plan->kernels->KERNEL(exp_row)(row, tile->count, state->max[r]);
+        state->sum[r] += sum;
+        state->nonfinite[r] = isnan(sum);
+        state->seen[r] = true;
+    }
+    if (tile_max == MINUS_INFINITY || state->nonfinite[r]) /* nothing to see in this tile, or attention_row will look */
+        memset(row, 0, tile->count * sizeof *row);
+    if (plan->weights_wanted)
+        state->tile_max[tile->first / KEY_TILE * QUERY_TILE + r] = state->max[r];
+}
+
+/* True where every row sees every key of the tile and its scores are as the product leaves them. */
+static bool NAME(tile_is_full)(const struct NAME(state) *state, const struct NAME(tile) *tile)
+{
+    const struct attention_plan *plan = state->plan;
+    if (!plan->plain_scores || plan->direct || !plan->kernels->product_tells_max || tile->count % plan->key_panel != 0)
+        return false;
+    for (size_t r = tile->row; r < tile->row + tile->rows; r++)
+        if (state->begin[r] > tile->first || state->end[r] < tile->first + tile->count)
+            return false;
+    return true;
+}
+
+static void NAME(tile_compute)(struct NAME(state) *state, const struct NAME(tile) *tile)
+{
+    const struct attention_plan *plan = state->plan;
+    bool plain = NAME(tile_is_full)(state, tile);
+    REAL tile_max[QUERY_TILE];
+    NAME(stages_before_bans)(state, tile, plain ? tile_max : NULL);
+    for (size_t i = 0; i < tile->rows && !plain; i++)
+        tile_max[i] = NAME(stages_of_row)(state, tile, tile->row + i, NAME(score_row)(state, tile, tile->row + i));
+    if (plan->results->masked_scores.data != NULL)
+        NAME(store_stage)(state, tile, &plan->results->masked_scores);
+    for (size_t i = 0; i < tile->rows; i++)
+        NAME(stage_softmax)(state, tile, tile->row + i, tile_max[i], plain);
+    if (state->sums != NULL)
+        NAME(stage_values)(state, tile);
+}

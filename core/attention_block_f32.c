@@ -1,8 +1,0 @@
-#include "core/attention_plan.h"
-
-#define ELEMENT float
-#define REAL float
-#define KERNEL(x) x##_f32
-#define NAME(x) x##_f32
-
-#include "core/attention_block.inc.h"

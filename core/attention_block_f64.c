@@ -1,8 +1,0 @@
-#include "core/attention_plan.h"
-
-#define ELEMENT double
-#define REAL double
-#define KERNEL(x) x##_f64
-#define NAME(x) x##_f64
-
-#include "core/attention_block.inc.h"

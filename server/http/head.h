@@ -1,0 +1,32 @@
+/* head.h: what the head of a request says that matters here. */
+#ifndef ATTND_SERVER_HTTP_HEAD_H
+#define ATTND_SERVER_HTTP_HEAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+struct MHD_Connection;
+
+struct head {
+    /* Values of headers, borrowed until the request is completed; NULL where absent. */
+    const char *accept, *accept_encoding, *api_key, *authorization, *content_encoding, *content_length_text, *content_type,
+        *expect, *if_none_match, *json_length, *origin, *preflight_method, *request_id, *transfer_encoding;
+    bool http_1_1;
+    bool has_body;
+    bool length_known;   /* by Content-Length; else the body is chunked */
+    uint64_t body_bytes; /* where length_known */
+    bool expects_continue;
+};
+
+/* `version` is "HTTP/1.1" or the like.
+ * Fails  malformed: the head leaves open where the body ends or whom it is for (RFC 9112, sections 3.2, 5.1, 6), which smugglers
+ *        like. */
+bool head_read(struct MHD_Connection *mhd, const char *version, struct head *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* True where a key of the request, `Authorization: Bearer KEY` or `X-API-Key: KEY`, was sent; it is put to *ret_key. */
+bool head_key(const struct head *head, const char **ret_key);
+
+#endif

@@ -1,0 +1,87 @@
+#include "server/http/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/http/file.h"
+
+static bool add_key(struct keys *keys, const char *text, size_t length, size_t line_number, struct error *err)
+{
+    if (length > KEY_BYTES_MAX)
+        return error_set(err, ERROR_INVALID, "--api-key-file: line %zu is longer than %d bytes", line_number, KEY_BYTES_MAX);
+    if (keys->count == KEYS_MAX)
+        return error_set(err, ERROR_INVALID, "--api-key-file: more than %d keys", KEYS_MAX);
+    for (size_t i = 0; i < length; i++)
+        if (text[i] <= ' ' || text[i] >= 0x7f)
+            return error_set(err, ERROR_INVALID, "--api-key-file: line %zu has a byte that is not visible ASCII", line_number);
+    struct key *grown = realloc(keys->keys, (keys->count + 1) * sizeof *grown);
+    if (grown == NULL)
+        return error_set(err, ERROR_NO_MEMORY, "no memory for the keys");
+    keys->keys = grown;
+    grown[keys->count] = (struct key){0};
+    memcpy(grown[keys->count].text, text, length);
+    keys->count++;
+    return true;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool read_keys(const char *text, size_t bytes, struct keys *keys, struct error *err)
+{
+    const char *end = text + bytes;
+    for (size_t line_number = 1; text < end; line_number++) {
+        const char *line_end = memchr(text, '\n', (size_t)(end - text));
+        line_end = line_end != NULL ? line_end : end;
+        const char *first = text, *last = line_end;
+        while (first < last && is_blank(*first))
+            first++;
+        while (last > first && is_blank(last[-1]))
+            last--;
+        if (first < last && !add_key(keys, first, (size_t)(last - first), line_number, err))
+            return false;
+        text = line_end + 1;
+    }
+    if (keys->count == 0)
+        return error_set(err, ERROR_INVALID, "--api-key-file: there is no key in it, so nobody could compute");
+    return true;
+}
+
+bool keys_load(const char *file_name, struct keys *ret, struct error *err)
+{
+    size_t bytes;
+    *ret = (struct keys){0};
+    char *text = file_read("--api-key-file", file_name, &bytes, err);
+    if (text == NULL)
+        return false;
+    bool read = read_keys(text, bytes, ret, err);
+    free(text);
+    if (!read)
+        keys_done(ret);
+    return read;
+}
+
+bool keys_match(const struct keys *keys, const char *text)
+{
+    char padded[sizeof keys->keys[0].text] = {0};
+    size_t length = strlen(text);
+    unsigned matches = 0;
+    if (length > KEY_BYTES_MAX)
+        return false;
+    memcpy(padded, text, length);
+    for (size_t k = 0; k < keys->count; k++) {
+        unsigned difference = 0;
+        for (size_t i = 0; i < sizeof padded; i++)
+            difference |= (unsigned)(padded[i] ^ keys->keys[k].text[i]);
+        matches |= difference == 0;
+    }
+    return matches != 0;
+}
+
+void keys_done(struct keys *keys)
+{
+    free(keys->keys);
+    *keys = (struct keys){0};
+}

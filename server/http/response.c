@@ -1,0 +1,176 @@
+#include "server/http/response.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "server/http/daemon.h"
+
+#define RESPONSE_HEADERS_MAX 20
+#define RESPONSE_HEAD_BYTES_MAX 4096
+
+struct response_head {
+    size_t count;
+    struct {
+        const char *name, *value;
+    } headers[RESPONSE_HEADERS_MAX];
+    char server_timing[160];
+    char json_length[24];
+    char retry_after[16];
+};
+
+static void add(struct response_head *head, const char *name, const char *value)
+{
+    assert(head->count < RESPONSE_HEADERS_MAX);
+    head->headers[head->count].name = name;
+    head->headers[head->count].value = value;
+    head->count++;
+}
+
+static void add_server_timing(struct response_head *head, const struct http_request *request)
+{
+    const struct api_timings *timings = &request->call.timings;
+    (void)snprintf(
+        head->server_timing, sizeof head->server_timing, "queue;dur=%.3f, parse;dur=%.3f, compute;dur=%.3f, encode;dur=%.3f",
+        (double)(request->begun_ns - request->received_ns) / 1e6, timings->parse_ms, timings->compute_ms, timings->encode_ms);
+    add(head, "Server-Timing", head->server_timing);
+}
+
+/* What of the request decided about the reply's headers: caches keep such replies apart. */
+static void add_vary(struct response_head *head, const struct http_request *request)
+{
+    const char *origin = request->daemon->options->cors_origin;
+    bool by_origin = origin != NULL && strcmp(origin, "*") != 0;
+    if (by_origin || request->may_vary)
+        add(head, "Vary", !by_origin ? "Accept-Encoding" : request->may_vary ? "Accept-Encoding, Origin" : "Origin");
+}
+
+/* What lets browsers call from pages of another origin (the Fetch standard, CORS protocol). */
+static void add_cors(struct response_head *head, const struct http_request *request)
+{
+    const char *origin = request->daemon->options->cors_origin;
+    if (origin == NULL)
+        return;
+    add(head, "Access-Control-Allow-Origin", origin);
+    add(head, "Access-Control-Expose-Headers", "X-Request-Id, Server-Timing, Retry-After, Inference-Header-Content-Length");
+    if (request->call.reply.status == MHD_HTTP_NO_CONTENT && request->head.preflight_method != NULL) {
+        add(head, "Access-Control-Allow-Methods", request->call.reply.allow);
+        add(head, "Access-Control-Allow-Headers",
+            "Accept, Authorization, Content-Encoding, Content-Type, X-API-Key, X-Request-Id, Inference-Header-Content-Length");
+        add(head, "Access-Control-Max-Age", "600");
+    }
+}
+
+/* Pages load nothing from elsewhere and run no inline script; what a page draws it may take from itself. */
+#define CONTENT_SECURITY_POLICY                                                                                                \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "                   \
+    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+static void add_file_headers(struct response_head *head, const struct http_request *request)
+{
+    const struct static_file *file = request->route->file;
+    add(head, "Cache-Control", file->cache_control);
+    add(head, "ETag", request->form->etag);
+    add(head, "X-Content-Type-Options", "nosniff");
+    add(head, "Content-Security-Policy", CONTENT_SECURITY_POLICY);
+    add(head, "Referrer-Policy", "no-referrer");
+    add(head, "Cross-Origin-Opener-Policy", "same-origin");
+}
+
+static void fill_head(struct response_head *head, const struct http_request *request)
+{
+    const struct api_reply *reply = &request->call.reply;
+    head->count = 0;
+    add(head, "X-Request-Id", request->id);
+    if (request->form != NULL)
+        add_file_headers(head, request);
+    else
+        add(head, "Cache-Control", "no-store");
+    if (reply->content_type != NULL)
+        add(head, "Content-Type", reply->content_type);
+    if (reply->allow != NULL)
+        add(head, "Allow", reply->allow);
+    if (request->deflated)
+        add(head, "Content-Encoding", "gzip");
+    add_vary(head, request);
+    if (reply->status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && request->head.content_encoding != NULL)
+        add(head, "Accept-Encoding", "gzip");
+    if (reply->status == MHD_HTTP_UNAUTHORIZED)
+        add(head, "WWW-Authenticate", "Bearer realm=\"attnd\"");
+    if (reply->retry_after_s > 0) {
+        (void)snprintf(head->retry_after, sizeof head->retry_after, "%d", reply->retry_after_s);
+        add(head, "Retry-After", head->retry_after);
+    }
+    if (reply->json_bytes > 0) {
+        (void)snprintf(head->json_length, sizeof head->json_length, "%zu", reply->json_bytes);
+        add(head, "Inference-Header-Content-Length", head->json_length);
+    }
+    if (request->computed)
+        add_server_timing(head, request);
+    add_cors(head, request);
+}
+
+/* The reply's memory goes out as it lies, part by part. */
+static struct MHD_Response *response_of(const struct api_reply *reply)
+{
+    if (reply->chunk_count == 0) /* the body is only read: the type says otherwise for the library's other memory modes */
+        return MHD_create_response_from_buffer(reply->body_bytes, (void *)reply->body, MHD_RESPMEM_PERSISTENT);
+    struct MHD_IoVec *parts = calloc(1 + reply->chunk_count, sizeof *parts);
+    if (parts == NULL)
+        return NULL;
+    parts[0] = (struct MHD_IoVec){reply->body, reply->body_bytes};
+    for (size_t i = 0; i < reply->chunk_count; i++)
+        parts[1 + i] = (struct MHD_IoVec){reply->parts[i].data, reply->parts[i].bytes};
+    struct MHD_Response *response = MHD_create_response_from_iovec(parts, (unsigned)(1 + reply->chunk_count), NULL, NULL);
+    free(parts); /* the library has made a list of its own */
+    return response;
+}
+
+size_t response_body_bytes(const struct api_reply *reply)
+{
+    size_t bytes = reply->body_bytes;
+    for (size_t i = 0; i < reply->chunk_count; i++)
+        bytes += reply->parts[i].bytes;
+    return bytes;
+}
+
+bool response_queue(struct http_request *request)
+{
+    const struct api_reply *reply = &request->call.reply;
+    struct response_head head;
+    struct MHD_Response *response = response_of(reply);
+    if (response == NULL)
+        return false;
+    fill_head(&head, request);
+    if (daemon_is_draining(request->daemon) || connection_is_overflow(request->connection))
+        add(&head, "Connection", "close");
+    bool queued = true;
+    for (size_t i = 0; i < head.count; i++)
+        queued &= MHD_add_response_header(response, head.headers[i].name, head.headers[i].value) == MHD_YES;
+    queued = queued && MHD_queue_response(request->mhd, (unsigned)reply->status, response) == MHD_YES;
+    MHD_destroy_response(response);
+    request->replied = queued;
+    return queued;
+}
+
+void response_write(struct http_request *request)
+{
+    const struct api_reply *reply = &request->call.reply;
+    struct response_head head;
+    char text[RESPONSE_HEAD_BYTES_MAX + PROBLEM_BYTES_MAX];
+    fill_head(&head, request);
+    int length = snprintf(text, sizeof text, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: %zu\r\n", reply->status,
+                          MHD_get_reason_phrase_for((unsigned)reply->status), reply->body_bytes);
+    for (size_t i = 0; i < head.count && length > 0 && (size_t)length < sizeof text; i++)
+        length +=
+            snprintf(text + length, sizeof text - (size_t)length, "%s: %s\r\n", head.headers[i].name, head.headers[i].value);
+    if (length > 0 && (size_t)length < sizeof text)
+        length += snprintf(text + length, sizeof text - (size_t)length, "\r\n%.*s", (int)reply->body_bytes, reply->body);
+    if (length < 0 || (size_t)length >= sizeof text)
+        return;
+    /* The socket's buffer is empty, so it takes a few kilobytes at once; where it does not, the client is lost anyway. */
+    (void)send(request->connection->fd, text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    request->replied = true;
+}

@@ -1,0 +1,109 @@
+#include "server/http/router.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/http/health_handler.h"
+#include "server/http/kserve_handler.h"
+#include "server/http/metrics_handler.h"
+#include "server/http/static.h"
+
+static const struct route routes[] = {
+    {.path = "/attention", .method = "POST", .allow = "POST, OPTIONS", .compute = api_attention},
+    {.path = "/health/live", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_live},
+    {.path = "/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_ready},
+    {.path = "/metrics", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = metrics_handler},
+    {.path = "/v2", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_server},
+    {.path = "/v2/health/live", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_live},
+    {.path = "/v2/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_ready},
+    {.path = "/v2/models/attention", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_model},
+    {.path = "/v2/models/attention/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_model_ready},
+    {.path = "/v2/models/attention/stats", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_statistics},
+    {.path = "/v2/models/attention/infer", .method = "POST", .allow = "POST, OPTIONS", .compute = api_kserve},
+    {"/v2/models/stats", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_statistics},
+    {"/v2/models/attention/versions/1", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_model},
+    {"/v2/models/attention/versions/1/ready", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_model_ready},
+    {"/v2/models/attention/versions/1/stats", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_statistics},
+    {"/v2/models/attention/versions/1/infer", "POST", "POST, OPTIONS", .unlisted = true, .compute = api_kserve},
+};
+
+#define ROUTE_COUNT (sizeof routes / sizeof routes[0])
+#define ROUTER_LIST_BYTES_MAX 512
+
+/* The path of a whole URL, or the target as it is. */
+static const char *skip_origin(const char *target)
+{
+    const char *after = strncmp(target, "http://", 7) == 0    ? target + 7
+                        : strncmp(target, "https://", 8) == 0 ? target + 8
+                                                              : NULL;
+    return after == NULL ? target : after + strcspn(after, "/?");
+}
+
+static bool path_is(const char *path, const char *wanted)
+{
+    size_t length = strcspn(path, "?");
+    return strncmp(path, wanted, length) == 0 && wanted[length] == '\0';
+}
+
+enum api_protocol router_protocol(const char *target)
+{
+    const char *path = skip_origin(target);
+    return strncmp(path, "/v2", 3) == 0 && (path[3] == '\0' || path[3] == '/' || path[3] == '?') ? API_KSERVE : API_ATTENTION;
+}
+
+static bool method_is(const char *method, const struct route *route)
+{
+    return strcmp(method, route->method) == 0 || (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+}
+
+/* Names every endpoint, so that a client that went astray finds the way. */
+static const struct route *route_at(const struct static_files *files, size_t i)
+{
+    return i < ROUTE_COUNT ? &routes[i] : &files->files[i - ROUTE_COUNT].route;
+}
+
+/* Names every endpoint and page, so that a client that went astray finds the way; not what pages are made of. */
+static void set_not_found(const struct static_files *files, struct error *err)
+{
+    char list[ROUTER_LIST_BYTES_MAX] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < ROUTE_COUNT + files->count && length < sizeof list; i++) {
+        const struct route *route = route_at(files, i);
+        if (!route->unlisted)
+            length +=
+                (size_t)snprintf(list + length, sizeof list - length, "%s%s %s", i > 0 ? ", " : "", route->method, route->path);
+    }
+    (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path; there are %s", list);
+}
+
+enum router_outcome router_find(const char *method, const char *target, const struct static_files *files,
+                                const struct route **ret_route, const char **ret_allow, struct error *err)
+{
+    const char *path = skip_origin(target);
+    const struct route *other_method = NULL;
+    bool options = strcmp(method, "OPTIONS") == 0;
+    *ret_allow = NULL;
+    if (options && strcmp(path, "*") == 0) {
+        *ret_allow = "GET, HEAD, POST, OPTIONS";
+        return ROUTER_OPTIONS;
+    }
+    for (size_t i = 0; i < ROUTE_COUNT + files->count; i++) {
+        const struct route *route = route_at(files, i);
+        if (!path_is(path, route->path))
+            continue;
+        *ret_allow = route->allow;
+        if (method_is(method, route)) {
+            *ret_route = route;
+            return ROUTER_FOUND;
+        }
+        other_method = route;
+    }
+    if (other_method == NULL) {
+        set_not_found(files, err);
+        return ROUTER_ERROR;
+    }
+    if (options)
+        return ROUTER_OPTIONS;
+    (void)error_set(err, ERROR_METHOD, "%s takes %s", other_method->path, other_method->method);
+    return ROUTER_ERROR;
+}

@@ -1,0 +1,70 @@
+/* options.h: what the daemon was told to do: defaults, then ATTND_* of the environment, then the command line.
+ *
+ * Sizes are bytes, with K, M or G for powers of 1024. Every value has bounds. What is left open follows the machine;
+ * options_resolve settles that and checks the values against each other. */
+#ifndef ATTND_SERVER_SETUP_OPTIONS_H
+#define ATTND_SERVER_SETUP_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+#include "server/setup/machine.h"
+#include "server/telemetry/log.h"
+
+#define OPTIONS_LISTEN_DEFAULT "127.0.0.1:8080"
+#define OPTIONS_PATH_BYTES_MAX 1024
+
+/* Which replies are compressed for clients that accept gzip. */
+enum options_gzip { OPTIONS_GZIP_JSON, OPTIONS_GZIP_ALL, OPTIONS_GZIP_OFF };
+
+struct options {
+    /* Strings are borrowed from the command line and the environment; NULL where not given. */
+    const char *listen;
+    const char *api_key_file;
+    const char *cors_origin;
+    const char *tls_cert_file, *tls_key_file;
+    const char *log_format_name;
+    const char *web_root; /* after options_resolve NULL where there is no UI */
+    const char *gzip_name;
+    const char *health_check_url;
+    const char *kernel;
+
+    /* 0 until options_resolve where not given. */
+    size_t threads;
+    size_t queue_items_max;
+    size_t body_bytes_max;
+    size_t request_memory_bytes_max;
+    size_t memory_bytes_max;
+    size_t connections_max;
+    size_t idle_timeout_s;
+    size_t request_timeout_s;
+
+    enum log_format log_format;
+    char web_root_found[OPTIONS_PATH_BYTES_MAX]; /* what web_root points to where it was not given */
+    enum options_gzip gzip;
+};
+
+enum options_outcome {
+    OPTIONS_RUN,
+    OPTIONS_SHOWN, /* --help or --version was printed */
+    OPTIONS_WRONG, /* err says what */
+};
+
+/* Of --health-check PATH, the options of process 1 come between the environment and the command line, if that is attnd. */
+enum options_outcome options_parse(int argument_count, char **arguments, struct options *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Fills in what was left open and checks the whole. Also extracts the process's limit of open files to what
+ * connections_max needs, where it may.
+ * Fails  invalid: values that contradict each other. */
+bool options_resolve(struct options *options, const struct machine *machine, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Says which names of the environment look like options and are none: their values are lost. */
+void options_log_unknown_variables(struct log *log);
+
+/* Says the values in use. */
+void options_log(const struct options *options, const struct machine *machine, struct log *log);
+
+#endif

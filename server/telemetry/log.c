@@ -1,0 +1,192 @@
+#include "server/telemetry/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/telemetry/access_log.h"
+#include "server/work/sync.h"
+
+#define LOG_BUFFER_BYTES ((size_t)512 * 1024)
+#define LOG_GATHER_MS 5  /* the writer lets lines gather before it writes them in one go */
+#define LOG_STOP_MS 1000 /* how long log_stop waits for a stderr that takes nothing */
+
+/* Lines go into one buffer while the writer empties the other. */
+struct log_buffer {
+    size_t bytes;
+    char text[LOG_BUFFER_BYTES];
+};
+
+struct log {
+    enum log_format format;
+    pthread_t writer;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct log_buffer *filling, *writing;
+    uint64_t dropped_count; /* lines since the last that fitted */
+    bool writer_waits, stopping;
+    struct log_buffer buffers[2];
+};
+
+static void write_all(const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t written = write(STDERR_FILENO, text, bytes);
+        if (written < 0 && errno == EAGAIN) {
+            struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+            (void)poll(&room, 1, -1);
+        } else if (written < 0 && errno != EINTR) {
+            return; /* nobody can be told that the log is broken */
+        } else if (written > 0) {
+            text += written;
+            bytes -= (size_t)written;
+        }
+    }
+}
+
+/* Adds a whole line, or counts it as dropped. */
+static bool append_locked(struct log *log, const struct log_line *line)
+{
+    struct log_buffer *buffer = log->filling;
+    if (line->bytes > sizeof buffer->text - buffer->bytes) {
+        log->dropped_count++;
+        return false;
+    }
+    memcpy(buffer->text + buffer->bytes, line->text, line->bytes);
+    buffer->bytes += line->bytes;
+    return true;
+}
+
+static void tell_dropped_locked(struct log *log)
+{
+    struct log_line line;
+    if (log->dropped_count == 0)
+        return;
+    log_line_begin(&line, log->format, "log");
+    log_line_string(&line, "message", "lines were dropped: stderr does not take them fast enough");
+    log_line_number(&line, "count", log->dropped_count);
+    log_line_end(&line);
+    if (append_locked(log, &line))
+        log->dropped_count = 0;
+}
+
+static void *write_lines(void *argument)
+{
+    struct log *log = argument;
+    sync_lock(&log->mutex);
+    for (;;) {
+        while (log->filling->bytes == 0 && !log->stopping) {
+            log->writer_waits = true;
+            (void)pthread_cond_wait(&log->changed, &log->mutex);
+            log->writer_waits = false;
+        }
+        if (log->filling->bytes == 0)
+            break;
+        if (!log->stopping)
+            sync_wait_ms(&log->changed, &log->mutex, LOG_GATHER_MS);
+        struct log_buffer *full = log->filling;
+        log->filling = log->writing;
+        log->writing = full;
+        log->filling->bytes = 0;
+        tell_dropped_locked(log);
+        sync_unlock(&log->mutex);
+        write_all(full->text, full->bytes);
+        sync_lock(&log->mutex);
+    }
+    sync_unlock(&log->mutex);
+    return NULL;
+}
+
+struct log *log_start(enum log_format format, struct error *err)
+{
+    struct log *log = malloc(sizeof *log);
+    if (log == NULL) {
+        (void)error_set(err, ERROR_NO_MEMORY, "no memory for the log");
+        return NULL;
+    }
+    memset(log, 0, offsetof(struct log, buffers)); /* the buffers' pages stay untouched until lines come */
+    log->format = format;
+    log->filling = &log->buffers[0];
+    log->writing = &log->buffers[1];
+    log->filling->bytes = 0;
+    log->writing->bytes = 0;
+    sync_init(&log->mutex, &log->changed);
+    int failure = pthread_create(&log->writer, NULL, write_lines, log);
+    if (failure != 0) {
+        (void)error_set(err, ERROR_INTERNAL, "cannot start the log's thread: %s", strerrordesc_np(failure));
+        sync_done(&log->mutex, &log->changed);
+        free(log);
+        return NULL;
+    }
+    (void)pthread_setname_np(log->writer, "attnd-log");
+    return log;
+}
+
+static void put(struct log *log, const struct log_line *line)
+{
+    sync_lock(&log->mutex);
+    tell_dropped_locked(log);
+    (void)append_locked(log, line);
+    if (log->writer_waits)
+        (void)pthread_cond_signal(&log->changed);
+    sync_unlock(&log->mutex);
+}
+
+void log_event(struct log *log, const char *format, ...)
+{
+    char message[ERROR_TEXT_BYTES_MAX];
+    struct log_line line;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    log_line_begin(&line, log->format, "daemon");
+    log_line_string(&line, "message", message);
+    log_line_end(&line);
+    put(log, &line);
+}
+
+void log_request(struct log *log, const struct log_request *request)
+{
+    struct log_line line;
+    log_line_begin(&line, log->format, "request");
+    log_line_string(&line, "method", request->method);
+    log_line_string(&line, "path", request->path);
+    log_line_number(&line, "status", request->status);
+    log_line_number(&line, "bytes_in", request->bytes_in);
+    log_line_number(&line, "bytes_out", request->bytes_out);
+    log_line_ms(&line, "receive_ms", request->receive_ms);
+    log_line_ms(&line, "queue_ms", request->queue_ms);
+    log_line_ms(&line, "parse_ms", request->parse_ms);
+    log_line_ms(&line, "compute_ms", request->compute_ms);
+    log_line_ms(&line, "encode_ms", request->encode_ms);
+    log_line_ms(&line, "send_ms", request->send_ms);
+    log_line_ms(&line, "total_ms", request->total_ms);
+    log_line_string(&line, "request_id", request->id);
+    log_line_string(&line, "end", request->end);
+    log_line_end(&line);
+    put(log, &line);
+}
+
+void log_stop(struct log *log)
+{
+    struct timespec until;
+    if (log == NULL)
+        return;
+    sync_lock(&log->mutex);
+    tell_dropped_locked(log);
+    log->stopping = true;
+    (void)pthread_cond_signal(&log->changed);
+    sync_unlock(&log->mutex);
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LOG_STOP_MS / 1000;
+    if (pthread_timedjoin_np(log->writer, NULL, &until) != 0)
+        return; /* the writer is stuck in write and still reads the buffers; the process is about to end */
+    sync_done(&log->mutex, &log->changed);
+    free(log);
+}

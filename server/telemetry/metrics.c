@@ -1,0 +1,148 @@
+#include "server/telemetry/metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "api/json/writer.h"
+
+static const char *const path_names[METRICS_PATHS] = {"/attention", "/v2/models/attention/infer", "other"};
+
+/* The last one stands for all others. */
+#define STATUS_OTHER 1000
+static const unsigned statuses[METRICS_STATUSES] = {0,   200, 204, 304, 400, 401, 404, 405, 408,         413,
+                                                    414, 415, 422, 431, 500, 501, 503, 505, STATUS_OTHER};
+
+static const double bounds_s[METRICS_BUCKETS] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                                 0.25,   0.5,   1,      2.5,   5,    10,    25,   60};
+
+static const char *const phase_names[METRICS_PHASES] = {"receive", "queue", "parse", "compute", "encode", "send"};
+
+void metrics_add(struct metrics *metrics, enum metrics_path path, const struct log_request *request)
+{
+    struct metrics_counts *counts = &metrics->paths[path];
+    const double phase_ms[METRICS_PHASES] = {request->receive_ms, request->queue_ms,  request->parse_ms,
+                                             request->compute_ms, request->encode_ms, request->send_ms};
+    size_t status = 0, bucket = 0;
+    while (statuses[status] != request->status && statuses[status] != STATUS_OTHER)
+        status++;
+    while (bucket < METRICS_BUCKETS && request->total_ms > bounds_s[bucket] * 1e3)
+        bucket++;
+    counts->requests[status]++;
+    if (bucket < METRICS_BUCKETS)
+        counts->buckets[bucket]++;
+    counts->total_ms += request->total_ms;
+    for (size_t i = 0; i < METRICS_PHASES; i++)
+        counts->phase_ms[i] += phase_ms[i];
+    counts->bytes_in += request->bytes_in;
+    counts->bytes_out += request->bytes_out;
+}
+
+/* ---- the text ---- */
+
+static void write_head(struct text *text, const char *name, const char *type, const char *help)
+{
+    writer_format(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void write_gauge(struct text *text, const char *name, const char *help, double value)
+{
+    write_head(text, name, "gauge", help);
+    writer_format(text, "%s %.15g\n", name, value);
+}
+
+static void write_requests(struct text *text, const struct metrics *metrics)
+{
+    write_head(text, "attnd_requests_total", "counter", "Requests that have ended, by the status of their reply.");
+    for (size_t path = 0; path < METRICS_PATHS; path++) {
+        for (size_t i = 0; i < METRICS_STATUSES; i++) {
+            char status[16];
+            (void)snprintf(status, sizeof status, "%u", statuses[i]);
+            if (metrics->paths[path].requests[i] > 0)
+                writer_format(text, "attnd_requests_total{path=\"%s\",status=\"%s\"} %" PRIu64 "\n", path_names[path],
+                              statuses[i] == 0              ? "none"
+                              : statuses[i] == STATUS_OTHER ? "other"
+                                                            : status,
+                              metrics->paths[path].requests[i]);
+        }
+    }
+}
+
+static uint64_t request_count(const struct metrics_counts *counts)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < METRICS_STATUSES; i++)
+        count += counts->requests[i];
+    return count;
+}
+
+static void write_durations(struct text *text, const struct metrics *metrics)
+{
+    static const char name[] = "attnd_request_duration_seconds";
+    write_head(text, name, "histogram", "From the request line to the reply's last byte.");
+    for (size_t path = 0; path < METRICS_PATHS; path++) {
+        const struct metrics_counts *counts = &metrics->paths[path];
+        uint64_t sum = 0, count = request_count(counts);
+        for (size_t i = 0; i < METRICS_BUCKETS; i++) {
+            sum += counts->buckets[i];
+            writer_format(text, "%s_bucket{path=\"%s\",le=\"%g\"} %" PRIu64 "\n", name, path_names[path], bounds_s[i], sum);
+        }
+        writer_format(text, "%s_bucket{path=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, path_names[path], count);
+        writer_format(text, "%s_sum{path=\"%s\"} %.15g\n", name, path_names[path], counts->total_ms / 1e3);
+        writer_format(text, "%s_count{path=\"%s\"} %" PRIu64 "\n", name, path_names[path], count);
+    }
+}
+
+static void write_phases(struct text *text, const struct metrics *metrics)
+{
+    write_head(text, "attnd_phase_seconds_total", "counter", "Where the time of requests went.");
+    for (size_t path = 0; path < METRICS_PATHS; path++)
+        for (size_t i = 0; i < METRICS_PHASES; i++)
+            writer_format(text, "attnd_phase_seconds_total{path=\"%s\",phase=\"%s\"} %.15g\n", path_names[path], phase_names[i],
+                          metrics->paths[path].phase_ms[i] / 1e3);
+}
+
+static void write_bytes(struct text *text, const struct metrics *metrics)
+{
+    write_head(text, "attnd_received_bytes_total", "counter", "Bytes of requests' bodies.");
+    for (size_t path = 0; path < METRICS_PATHS; path++)
+        writer_format(text, "attnd_received_bytes_total{path=\"%s\"} %" PRIu64 "\n", path_names[path],
+                      metrics->paths[path].bytes_in);
+    write_head(text, "attnd_sent_bytes_total", "counter", "Bytes of replies' bodies.");
+    for (size_t path = 0; path < METRICS_PATHS; path++)
+        writer_format(text, "attnd_sent_bytes_total{path=\"%s\"} %" PRIu64 "\n", path_names[path],
+                      metrics->paths[path].bytes_out);
+}
+
+static void write_now(struct text *text, const struct metrics_now *now)
+{
+    write_head(text, "attnd_build_info", "gauge", "Always 1; the labels say what runs.");
+    writer_format(text, "attnd_build_info{version=\"%s\",kernel=\"%s\"} 1\n", now->version, now->kernel);
+    write_gauge(text, "attnd_ready", "1 while new work is taken, 0 while the daemon shuts down.", now->ready);
+    write_gauge(text, "attnd_threads", "Threads that compute.", (double)now->threads);
+    write_gauge(text, "attnd_connections", "Open connections.", (double)now->connections);
+    write_gauge(text, "attnd_connections_limit", "--max-connections.", (double)now->connections_max);
+    write_gauge(text, "attnd_working_requests", "Requests admitted to compute that are not done with.", (double)now->working);
+    write_gauge(text, "attnd_queued_requests", "Of them, those that wait for a thread.", (double)now->queued);
+    write_gauge(text, "attnd_queue_limit", "--queue.", (double)now->queued_max);
+    write_head(text, "attnd_memory_bytes", "gauge",
+               "Memory that requests hold: their bodies, and what computing them set aside.");
+    writer_format(text, "attnd_memory_bytes{kind=\"bodies\"} %zu\nattnd_memory_bytes{kind=\"computing\"} %zu\n",
+                  now->bodies_bytes, now->grants_bytes);
+    write_gauge(text, "attnd_memory_limit_bytes", "--memory.", (double)now->memory_bytes_max);
+    write_head(text, "process_cpu_seconds_total", "counter", "Processor time, user and system.");
+    writer_format(text, "process_cpu_seconds_total %.15g\n", now->cpu_s);
+    write_gauge(text, "process_resident_memory_bytes", "Memory in RAM.", (double)now->resident_bytes);
+    write_gauge(text, "process_start_time_seconds", "When the process started, of the Unix epoch.", now->started_s);
+}
+
+size_t metrics_write(const struct metrics *metrics, const struct metrics_now *now, char room[METRICS_BYTES_MAX])
+{
+    struct text text;
+    writer_init(&text, room, METRICS_BYTES_MAX);
+    write_requests(&text, metrics);
+    write_durations(&text, metrics);
+    write_phases(&text, metrics);
+    write_bytes(&text, metrics);
+    write_now(&text, now);
+    return (size_t)(text.at - text.start);
+}

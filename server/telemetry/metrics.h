@@ -1,0 +1,57 @@
+/* metrics.h: what the daemon counts of its requests since it started, and how GET /metrics tells it: the text format 0.0.4 of
+ * Prometheus.
+ *
+ * Labels are of fixed sets: a client cannot make the text grow. `path` is that of a computing endpoint, or "other"; `status` is
+ * the reply's, "none" where the client was gone before it, or "other" where the list below lacks it.
+ *
+ * Threads  the sockets' thread alone, which ends every request and answers GET /metrics. */
+#ifndef ATTND_SERVER_TELEMETRY_METRICS_H
+#define ATTND_SERVER_TELEMETRY_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/telemetry/log.h"
+
+enum metrics_path { METRICS_ATTENTION, METRICS_KSERVE, METRICS_OTHER, METRICS_PATHS };
+
+#define METRICS_STATUSES 19 /* metrics.c lists them */
+#define METRICS_BUCKETS 16  /* and the bounds of their durations */
+#define METRICS_PHASES 6    /* receive to send, as in the log */
+
+struct metrics_counts {
+    uint64_t requests[METRICS_STATUSES];
+    uint64_t buckets[METRICS_BUCKETS]; /* each request in the first that it fits, or in none */
+    double total_ms;
+    double phase_ms[METRICS_PHASES];
+    uint64_t bytes_in, bytes_out;
+};
+
+struct metrics {
+    struct metrics_counts paths[METRICS_PATHS];
+};
+
+/* What is so right now, beside the counts. */
+struct metrics_now {
+    const char *version, *kernel;
+    size_t threads;
+    size_t connections, connections_max;
+    size_t queued, queued_max;
+    size_t working; /* requests admitted to compute and not yet done with */
+    size_t bodies_bytes, grants_bytes, memory_bytes_max;
+    bool ready;
+    double cpu_s;          /* of all threads, user and system */
+    size_t resident_bytes; /* of the process */
+    double started_s;      /* of the Unix epoch */
+};
+
+/* Counts a request that has ended. */
+void metrics_add(struct metrics *metrics, enum metrics_path path, const struct log_request *request);
+
+/* Writes the text to `room`, returns the number of bytes. METRICS_BYTES_MAX bytes are enough. */
+#define METRICS_BYTES_MAX ((size_t)32 << 10)
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+size_t metrics_write(const struct metrics *metrics, const struct metrics_now *now, char room[METRICS_BYTES_MAX]);
+
+#endif

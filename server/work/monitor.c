@@ -1,0 +1,272 @@
+#include "server/work/monitor.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/work/sync.h"
+
+#define MONITOR_TICK_MS 100
+#define MONITOR_PROBE_AFTER_MS 400 /* short jobs are done by then, and their clients see no interim reply */
+
+static const char probe_text[] = "HTTP/1.1 102 Processing\r\n\r\n";
+
+/* True where nobody is left to read the reply. */
+static bool client_is_gone_locked(struct connection *connection, short events, int64_t now_ms)
+{
+    if (events & (POLLERR | POLLHUP | POLLNVAL))
+        return true;
+    if (!(events & POLLRDHUP))
+        return false;
+    /* TLS says goodbye in both directions, and a bare end of its stream is an abort. */
+    if (connection->tls)
+        return true;
+    if (connection->half_closed_at_ms == 0)
+        connection->half_closed_at_ms = now_ms;
+    if (!connection->may_probe || connection->probed || now_ms - connection->half_closed_at_ms < MONITOR_PROBE_AFTER_MS)
+        return false;
+    connection->probed = true;
+    ssize_t length = (ssize_t)strlen(probe_text);
+    return send(connection->fd, probe_text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) != length;
+}
+
+/* libmicrohttpd waits for the next change of a socket once it has read less than it asked for; so it misses the end of a
+ * stream that came together with the last bytes. Ending it once more is such a change. */
+static void wake_locked(const struct connection *connection)
+{
+    (void)shutdown(connection->fd, SHUT_RD);
+}
+
+/* Looks for clients that have closed their side. */
+static void watch_clients_locked(struct monitor *monitor, int64_t now_ms)
+{
+    size_t count = 0;
+    for (struct connection *c = monitor->first; c != NULL && count < monitor->poll_count_max; c = c->after) {
+        if (c->phase == CONNECTION_SEND)
+            continue;
+        monitor->polls[count] = (struct pollfd){.fd = c->fd, .events = POLLRDHUP};
+        monitor->polled[count++] = c;
+    }
+    if (count == 0 || poll(monitor->polls, count, 0) <= 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct connection *c = monitor->polled[i];
+        if (monitor->polls[i].revents == 0)
+            continue;
+        if (c->phase != CONNECTION_WORK)
+            wake_locked(c);
+        else if (client_is_gone_locked(c, monitor->polls[i].revents, now_ms))
+            work_item_stop(c->work_item, WORK_CLIENT_GONE);
+    }
+}
+
+/* Takes the stopped jobs that no worker has begun out of the queue. Returns them, linked by `after`. */
+static struct work_item *take_stopped_locked(struct monitor *monitor)
+{
+    struct work_item *taken = NULL;
+    for (struct connection *c = monitor->first; c != NULL; c = c->after) {
+        if (c->phase != CONNECTION_WORK || !work_item_stopped(c->work_item) || !queue_remove(monitor->queue, c->work_item))
+            continue;
+        c->work_item->after = taken;
+        taken = c->work_item;
+    }
+    return taken;
+}
+
+/* The socket's thread sees the end of the stream and closes, or fails to send and closes. */
+static void cut_late_locked(struct monitor *monitor, int64_t now_ms)
+{
+    for (struct connection *c = monitor->first; c != NULL; c = c->after) {
+        if (c->phase == CONNECTION_WORK || c->cut || now_ms < c->cut_at_ms)
+            continue;
+        c->cut = true;
+        (void)shutdown(c->fd, c->phase == CONNECTION_SEND ? SHUT_RDWR : SHUT_RD);
+    }
+}
+
+static void free_garbage(struct monitor_garbage *garbage)
+{
+    while (garbage != NULL) {
+        struct monitor_garbage *next = garbage->next;
+        garbage->free(garbage);
+        garbage = next;
+    }
+}
+
+static void run_all(struct work_item *work_item)
+{
+    while (work_item != NULL) {
+        struct work_item *next = work_item->after;
+        work_item->after = NULL;
+        work_item->run(work_item);
+        work_item = next;
+    }
+}
+
+static void take_arrivals_locked(struct monitor *monitor)
+{
+    for (size_t i = 0; i < monitor->arrival_count; i++)
+        lingering_add(&monitor->lingering, monitor->arrivals[i]);
+    monitor->arrival_count = 0;
+}
+
+static void *watch(void *argument)
+{
+    struct monitor *monitor = argument;
+    int64_t tick_at_ms = 0;
+    sync_lock(&monitor->mutex);
+    while (!monitor->stopping) {
+        struct monitor_garbage *garbage = monitor->garbage;
+        struct work_item *stopped = NULL;
+        int64_t now_ms = clock_ms();
+        bool tick = now_ms >= tick_at_ms;
+        monitor->garbage = NULL;
+        take_arrivals_locked(monitor);
+        if (tick) {
+            tick_at_ms = now_ms + MONITOR_TICK_MS;
+            watch_clients_locked(monitor, now_ms);
+            stopped = take_stopped_locked(monitor);
+            cut_late_locked(monitor, now_ms);
+        }
+        sync_unlock(&monitor->mutex);
+        if (tick)
+            lingering_tick(&monitor->lingering);
+        run_all(stopped);
+        free_garbage(garbage);
+        budget_trim_when_idle(monitor->budget);
+        sync_lock(&monitor->mutex);
+        if (monitor->garbage != NULL || monitor->arrival_count > 0 || monitor->stopping)
+            continue;
+        if (monitor->first == NULL && monitor->lingering.count == 0 && budget_is_trimmed(monitor->budget))
+            (void)pthread_cond_wait(&monitor->changed, &monitor->mutex);
+        else
+            sync_wait_ms(&monitor->changed, &monitor->mutex, MONITOR_TICK_MS);
+    }
+    sync_unlock(&monitor->mutex);
+    return NULL;
+}
+
+bool monitor_start(struct monitor *monitor, struct queue *queue, struct budget *budget, size_t connection_count_max,
+                   struct error *err)
+{
+    *monitor = (struct monitor){.queue = queue, .budget = budget, .poll_count_max = connection_count_max};
+    monitor->polls = calloc(connection_count_max, sizeof *monitor->polls);
+    monitor->polled = calloc(connection_count_max, sizeof(struct connection *));
+    if (monitor->polls == NULL || monitor->polled == NULL) {
+        (void)error_set(err, ERROR_NO_MEMORY, "no memory for %zu connections", connection_count_max);
+        goto fail;
+    }
+    sync_init(&monitor->mutex, &monitor->changed);
+    int failure = pthread_create(&monitor->thread, NULL, watch, monitor);
+    if (failure == 0) {
+        (void)pthread_setname_np(monitor->thread, "attnd-monitor");
+        return true;
+    }
+    (void)error_set(err, ERROR_INTERNAL, "cannot start the monitor's thread: %s", strerrordesc_np(failure));
+    sync_done(&monitor->mutex, &monitor->changed);
+fail:
+    free(monitor->polls);
+    free(monitor->polled);
+    return false;
+}
+
+void monitor_stop(struct monitor *monitor)
+{
+    sync_lock(&monitor->mutex);
+    monitor->stopping = true;
+    (void)pthread_cond_signal(&monitor->changed);
+    sync_unlock(&monitor->mutex);
+    (void)pthread_join(monitor->thread, NULL);
+    assert(monitor->first == NULL);
+    take_arrivals_locked(monitor);
+    lingering_done(&monitor->lingering);
+    free_garbage(monitor->garbage);
+    free(monitor->polls);
+    free(monitor->polled);
+    sync_done(&monitor->mutex, &monitor->changed);
+}
+
+struct connection *monitor_add(struct monitor *monitor, int fd, bool tls, int64_t last_ms)
+{
+    struct connection *connection = malloc(sizeof *connection);
+    if (connection == NULL)
+        return NULL;
+    *connection = (struct connection){.monitor = monitor, .fd = fd, .tls = tls, .cut_at_ms = last_ms, .last_ms = last_ms};
+    sync_lock(&monitor->mutex);
+    connection->after = monitor->first;
+    if (monitor->first == NULL)
+        (void)pthread_cond_signal(&monitor->changed);
+    else
+        monitor->first->before = connection;
+    monitor->first = connection;
+    sync_unlock(&monitor->mutex);
+    return connection;
+}
+
+void monitor_remove(struct connection *connection)
+{
+    if (connection == NULL)
+        return;
+    struct monitor *monitor = connection->monitor;
+    sync_lock(&monitor->mutex);
+    *(connection->before != NULL ? &connection->before->after : &monitor->first) = connection->after;
+    if (connection->after != NULL)
+        connection->after->before = connection->before;
+    sync_unlock(&monitor->mutex);
+    free(connection);
+}
+
+void connection_enter(struct connection *connection, enum connection_phase phase, int64_t cut_at_ms)
+{
+    sync_lock(&connection->monitor->mutex);
+    connection->phase = phase;
+    connection->cut_at_ms = cut_at_ms < connection->last_ms ? cut_at_ms : connection->last_ms;
+    connection->work_item = NULL;
+    sync_unlock(&connection->monitor->mutex);
+}
+
+void connection_work(struct connection *connection, struct work_item *work_item, bool may_probe)
+{
+    sync_lock(&connection->monitor->mutex);
+    connection->phase = CONNECTION_WORK;
+    connection->work_item = work_item;
+    connection->may_probe = may_probe;
+    connection->probed = false;
+    sync_unlock(&connection->monitor->mutex);
+}
+
+bool connection_is_overflow(const struct connection *connection)
+{
+    return connection->last_ms != CLOCK_NEVER_MS;
+}
+
+bool connection_was_cut(struct connection *connection)
+{
+    sync_lock(&connection->monitor->mutex);
+    bool cut = connection->cut;
+    sync_unlock(&connection->monitor->mutex);
+    return cut;
+}
+
+void monitor_linger(struct monitor *monitor, int fd)
+{
+    sync_lock(&monitor->mutex);
+    bool taken = monitor->arrival_count < LINGER_COUNT_MAX;
+    if (taken)
+        monitor->arrivals[monitor->arrival_count++] = fd;
+    (void)pthread_cond_signal(&monitor->changed);
+    sync_unlock(&monitor->mutex);
+    if (!taken)
+        (void)close(fd);
+}
+
+void monitor_free_later(struct monitor *monitor, struct monitor_garbage *garbage)
+{
+    sync_lock(&monitor->mutex);
+    garbage->next = monitor->garbage;
+    monitor->garbage = garbage;
+    (void)pthread_cond_signal(&monitor->changed);
+    sync_unlock(&monitor->mutex);
+}

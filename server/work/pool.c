@@ -1,0 +1,86 @@
+#include "server/work/pool.h"
+
+#include <pthreadpool.h>
+#include <string.h>
+
+#include "server/work/sync.h"
+
+/* One run: the lanes take tasks from a shared counter. */
+struct pool_run {
+    executor_task *task;
+    void *argument;
+    size_t task_count;
+    atomic_size_t next;
+};
+
+bool pool_start(struct pool *pool, size_t thread_count, struct error *err)
+{
+    memset(pool, 0, sizeof *pool);
+    pool->thread_count = thread_count;
+    if (thread_count > 1) {
+        pool->threads = pthreadpool_create(thread_count);
+        if (pool->threads == NULL)
+            return error_set(err, ERROR_INTERNAL, "cannot start a pool of %zu threads", thread_count);
+    }
+    sync_must(pthread_mutex_init(&pool->taken, NULL));
+    return true;
+}
+
+/* A lane is never run twice at a time, so its number serves as the tasks' worker number.
+ *
+ * The pool's threads are woken and waited for inside of the library; the fence says in C11's terms what that means: the
+ * lanes see what the caller wrote before the run, and the caller, whose run lives on its stack, what they did with it. */
+static void run_lane(void *argument, size_t lane)
+{
+    struct pool *pool = argument;
+    size_t task;
+    (void)atomic_load_explicit(&pool->fence, memory_order_acquire);
+    struct pool_run *run = pool->run;
+    while ((task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed)) < run->task_count)
+        run->task(run->argument, task, lane);
+    (void)atomic_fetch_add_explicit(&pool->fence, 1, memory_order_release);
+}
+
+static void run_on_pool(struct pool *pool, struct pool_run *run)
+{
+    pool->run = run;
+    (void)atomic_fetch_add_explicit(&pool->fence, 1, memory_order_release);
+    pthreadpool_parallelize_1d(pool->threads, run_lane, pool, pool->thread_count, PTHREADPOOL_FLAG_YIELD_WORKERS);
+    (void)atomic_load_explicit(&pool->fence, memory_order_acquire);
+}
+
+static void pool_run(void *context, size_t task_count, executor_task *task, void *argument)
+{
+    struct pool *pool = ((struct pool_use *)context)->pool;
+    for (size_t i = 0; i < task_count; i++) {
+        if (pthread_mutex_trylock(&pool->taken) == 0) {
+            struct pool_run run = {.task = task, .argument = argument, .task_count = task_count, .next = i};
+            run_on_pool(pool, &run);
+            sync_unlock(&pool->taken);
+            return;
+        }
+        task(argument, i, 0);
+    }
+}
+
+static bool pool_stopped(void *context)
+{
+    return work_item_stopped(((struct pool_use *)context)->work_item);
+}
+
+struct executor pool_executor(struct pool_use *use)
+{
+    return (struct executor){
+        .worker_count = use->pool->thread_count,
+        .run = use->pool->threads != NULL ? pool_run : NULL,
+        .stopped = pool_stopped,
+        .context = use,
+    };
+}
+
+void pool_stop(struct pool *pool)
+{
+    pthreadpool_destroy(pool->threads);
+    sync_must(pthread_mutex_destroy(&pool->taken));
+    memset(pool, 0, sizeof *pool);
+}

@@ -1,0 +1,210 @@
+#include "tests/support/attention_case.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/attention/plan.h"
+
+void attention_dims_outgrow_double(struct attention_dims *dims)
+{
+    size_t pairs = dims->Tq * dims->Tk;
+    if (pairs > 0 && pairs * (dims->D + dims->Dv) <= F32_IN_F64_PRODUCTS_MAX)
+        dims->Dv = F32_IN_F64_PRODUCTS_MAX / pairs + 1 - size_min(dims->D, F32_IN_F64_PRODUCTS_MAX / pairs);
+}
+
+/* Channels are not repeated: a sum of equal terms rounds the same way D times, which no bound here is about. */
+static struct tensor case_tensor(struct attention_case *c, struct draw *draw, const size_t *shape)
+{
+    struct tensor view = (c->options & CASE_STRIDES) ? view_drawn(&c->pool, c->dims.dtype, 4, shape, draw, 3)
+                                                     : view_contiguous(&c->pool, c->dims.dtype, 4, shape);
+    view_store_normal(&view, draw);
+    return view;
+}
+
+static void draw_tensors(struct attention_case *c, struct draw *draw)
+{
+    const struct attention_dims *n = &c->dims;
+    c->params.query = case_tensor(c, draw, (const size_t[]){n->B, n->H, n->Tq, n->D});
+    c->params.key = case_tensor(c, draw, (const size_t[]){n->B, n->Hkv, n->Tk, n->D});
+    c->params.value = case_tensor(c, draw, (const size_t[]){n->B, n->Hkv, n->Tk, n->Dv});
+}
+
+static double draw_scale(const struct attention_case *c, struct draw *draw)
+{
+    double scale = c->dims.D > 0 ? 1 / sqrt((double)c->dims.D) : 1;
+    if (c->options & CASE_SCALE) {
+        static const double scales[] = {0, 1, -0.5, 0.1, 1.75};
+        scale = scales[draw_size(draw, 0, sizeof scales / sizeof *scales - 1)];
+    }
+    return c->dims.dtype == DTYPE_F32 ? (double)(float)scale : scale;
+}
+
+static void draw_bounds(struct attention_case *c, struct draw *draw)
+{
+    int64_t Tk = (int64_t)c->dims.Tk;
+    c->params.causal = (c->options & CASE_CAUSAL) != 0;
+    c->params.window_left = c->params.window_right = -1;
+    if (c->options & CASE_WINDOW) {
+        c->params.window_left = draw_integer(draw, -1, Tk + 2);
+        c->params.window_right = draw_integer(draw, -1, draw_chance(draw, 0.5) ? 3 : Tk + 2);
+    }
+    if (c->options & CASE_OFFSETS) {
+        c->params.query_offsets = c->query_offsets = test_alloc(c->dims.B, sizeof *c->query_offsets);
+        for (size_t b = 0; b < c->dims.B; b++)
+            c->query_offsets[b] = draw_integer(draw, -(int64_t)c->dims.Tq - 2, Tk + 2);
+    }
+    if (c->options & CASE_LENGTHS) {
+        c->params.key_lengths = c->key_lengths = test_alloc(c->dims.B, sizeof *c->key_lengths);
+        for (size_t b = 0; b < c->dims.B; b++)
+            c->key_lengths[b] = draw_chance(draw, 0.1) ? 0 : draw_size(draw, 0, c->dims.Tk);
+    }
+}
+
+static void draw_heads(struct attention_case *c, struct draw *draw)
+{
+    if (c->options & CASE_ALIBI) {
+        c->params.alibi_slopes = c->alibi_slopes = test_alloc(c->dims.H, sizeof *c->alibi_slopes);
+        for (size_t h = 0; h < c->dims.H; h++)
+            c->alibi_slopes[h] = exp2(-8 * draw_unit(draw));
+    }
+    if (c->options & CASE_SINKS) {
+        c->params.sinks = c->sinks = test_alloc(c->dims.H, sizeof *c->sinks);
+        for (size_t h = 0; h < c->dims.H; h++)
+            c->sinks[h] = 2 * draw_normal(draw);
+    }
+}
+
+/* Draws each axis of the mask's memory to be there or broadcast, then fills what is there. */
+static void draw_mask(struct attention_case *c, struct draw *draw)
+{
+    const struct attention_dims *n = &c->dims;
+    const size_t whole[] = {n->B, n->H, n->Tq, n->Tk};
+    size_t shape[4];
+    for (size_t axis = 0; axis < 4; axis++)
+        shape[axis] = draw_chance(draw, 0.4) && whole[axis] > 0 ? 1 : whole[axis];
+    bool added = (c->options & CASE_ADDED_MASK) != 0;
+    enum dtype dtype = added ? n->dtype : DTYPE_BOOL;
+    struct tensor view = (c->options & CASE_STRIDES) ? view_drawn(&c->pool, dtype, 4, shape, draw, 0)
+                                                     : view_contiguous(&c->pool, dtype, 4, shape);
+    size_t count = shape[0] * shape[1] * shape[2] * shape[3];
+    double *values = test_alloc(count, sizeof *values);
+    static const double ban_chances[] = {0.02, 0.3, 0.7, 0.98};
+    double ban_chance = ban_chances[draw_size(draw, 0, 3)];
+    for (size_t k = 0; k < count; k++) {
+        bool masked = draw_chance(draw, ban_chance);
+        if (added)
+            values[k] = masked ? -INFINITY : draw_normal(draw);
+        else
+            values[k] = !masked;
+    }
+    view_store(&view, values);
+    free(values);
+    for (size_t axis = 0; axis < 4; axis++) {
+        if (shape[axis] != whole[axis]) {
+            view.shape[axis] = whole[axis];
+            view.stride[axis] = 0;
+        }
+    }
+    c->params.mask = view;
+}
+
+static void describe(struct attention_case *c)
+{
+    static const char *const names[] = {"causal", "offsets",   "lengths",    "window", "softcap", "alibi",
+                                        "sinks",  "bool mask", "added mask", "scale",  "strides"};
+    const struct attention_dims *n = &c->dims;
+    size_t used =
+        (size_t)snprintf(c->text, sizeof c->text, "seed %" PRIu64 " %s %s B %zu H %zu/%zu Tq %zu Tk %zu D %zu Dv %zu", c->seed,
+                         kernels_in_use()->name, dtype_name(n->dtype), n->B, n->H, n->Hkv, n->Tq, n->Tk, n->D, n->Dv);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if ((c->options >> k) & 1U)
+            used += (size_t)snprintf(c->text + used, sizeof c->text - used, ", %s", names[k]);
+    }
+}
+
+void attention_case_init(struct attention_case *c, const struct attention_dims *dims, unsigned options, uint64_t seed)
+{
+    memset(c, 0, sizeof *c);
+    c->dims = *dims;
+    c->options = options;
+    c->seed = seed;
+    describe(c);
+    struct draw draw = {seed};
+    draw_tensors(c, &draw);
+    c->params.scale = draw_scale(c, &draw);
+    c->params.softcap = (options & CASE_SOFTCAP) ? 0.5 + 30 * draw_unit(&draw) * draw_unit(&draw) : 0;
+    if (dims->dtype == DTYPE_F32)
+        c->params.softcap = (double)(float)c->params.softcap;
+    draw_bounds(c, &draw);
+    draw_heads(c, &draw);
+    if (options & (CASE_BOOL_MASK | CASE_ADDED_MASK))
+        draw_mask(c, &draw);
+}
+
+void attention_case_done(struct attention_case *c)
+{
+    view_pool_done(&c->pool);
+    free(c->query_offsets);
+    free(c->key_lengths);
+    free(c->alibi_slopes);
+    free(c->sinks);
+}
+
+struct attention_case attention_case_item(const struct attention_case *c, size_t b)
+{
+    struct attention_case item = *c;
+    struct tensor *const inputs[] = {&item.params.query, &item.params.key, &item.params.value, &item.params.mask};
+    for (size_t k = 0; k < 4; k++) {
+        if (inputs[k]->data)
+            *inputs[k] = view_slice(inputs[k], 0, b, 1);
+    }
+    if (item.params.query_offsets)
+        item.params.query_offsets += b;
+    if (item.params.key_lengths)
+        item.params.key_lengths += b;
+    item.dims.B = 1;
+    return item;
+}
+
+const char *result_text(enum result_name name)
+{
+    static const char *const names[RESULT_COUNT] = {"output",        "weights",       "mean_weights", "scores",
+                                                    "capped_scores", "masked_scores", "lse"};
+    return names[name];
+}
+
+struct tensor *result_at(struct attention_results *results, enum result_name name)
+{
+    struct tensor *const members[RESULT_COUNT] = {&results->output, &results->weights,       &results->mean_weights,
+                                                  &results->scores, &results->capped_scores, &results->masked_scores,
+                                                  &results->lse};
+    return members[name];
+}
+
+void case_results_init(struct case_results *r, const struct attention_dims *dims, unsigned wanted, struct draw *layout)
+{
+    memset(r, 0, sizeof *r);
+    for (enum result_name name = 0; name < RESULT_COUNT; name++) {
+        size_t rank = 4, shape[4] = {dims->B, dims->H, dims->Tq, name == RESULT_OUTPUT ? dims->Dv : dims->Tk};
+        if (name == RESULT_MEAN_WEIGHTS) {
+            rank = 3;
+            shape[1] = dims->Tq;
+            shape[2] = dims->Tk;
+        } else if (name == RESULT_LSE) {
+            rank = 3;
+        }
+        if ((wanted >> name) & 1U) {
+            *result_at(&r->results, name) = layout ? view_drawn(&r->pool, dims->dtype, rank, shape, layout, 0)
+                                                   : view_contiguous(&r->pool, dims->dtype, rank, shape);
+        }
+    }
+    r->results.masked_row_count = SIZE_MAX;
+}
+
+void case_results_done(struct case_results *r)
+{
+    view_pool_done(&r->pool);
+}

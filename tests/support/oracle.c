@@ -1,0 +1,221 @@
+#include "tests/support/oracle.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/support/view.h"
+
+/* One call's inputs, read once into row-major doubles. */
+struct inputs {
+    const struct attention_params *params;
+    size_t B, H, Hkv, Tq, Tk, D, Dv;
+    double *query, *key, *value;
+    double *mask; /* [B,H,Tq,Tk] of the additive kind, else NULL */
+};
+
+static void inputs_init(struct inputs *in, const struct attention_params *params)
+{
+    in->params = params;
+    in->B = params->query.shape[0];
+    in->H = params->query.shape[1];
+    in->Hkv = params->key.shape[1];
+    in->Tq = params->query.shape[2];
+    in->Tk = params->key.shape[2];
+    in->D = params->query.shape[3];
+    in->Dv = params->value.shape[3];
+    in->query = view_values(&params->query);
+    in->key = view_values(&params->key);
+    in->value = view_values(&params->value);
+    bool additive = params->mask.data && params->mask.dtype != DTYPE_BOOL;
+    in->mask = additive ? view_values(&params->mask) : NULL;
+}
+
+static void inputs_done(struct inputs *in)
+{
+    free(in->query);
+    free(in->key);
+    free(in->value);
+    free(in->mask);
+}
+
+static int64_t query_position(const struct attention_params *params, size_t b, size_t i)
+{
+    return (params->query_offsets ? params->query_offsets[b] : 0) + (int64_t)i;
+}
+
+static bool mask_bans(const struct tensor *mask, size_t b, size_t h, size_t i, size_t j)
+{
+    if (!mask->data)
+        return false;
+    const void *at = view_at(mask, (const size_t[]){b, h, i, j});
+    if (mask->dtype == DTYPE_BOOL)
+        return *(const unsigned char *)at == 0;
+    double added = mask->dtype == DTYPE_F32 ? (double)*(const float *)at : *(const double *)at;
+    return isinf(added) && added < 0;
+}
+
+bool oracle_is_masked(const struct attention_params *params, size_t b, size_t h, size_t i, size_t j)
+{
+    int64_t behind = query_position(params, b, i) - (int64_t)j; /* how far the key lies before the query */
+    if (mask_bans(&params->mask, b, h, i, j))
+        return true;
+    if (params->causal && behind < 0)
+        return true;
+    if (params->window_left >= 0 && behind > params->window_left)
+        return true;
+    if (params->window_right >= 0 && -behind > params->window_right)
+        return true;
+    return params->key_lengths && j >= params->key_lengths[b];
+}
+
+/* The score of one query and one key through all stages before the softmax. */
+static void score_pair(const struct inputs *in, struct oracle_results *ret, size_t b, size_t h, size_t i, size_t j)
+{
+    const struct attention_params *params = in->params;
+    size_t row = (b * in->H + h) * in->Tq + i, pair = row * in->Tk + j;
+    size_t g = h / (in->H / in->Hkv);
+    const double *q = in->query + row * in->D;
+    const double *k = in->key + ((b * in->Hkv + g) * in->Tk + j) * in->D;
+    double dot = 0, absolute = 0;
+    for (size_t d = 0; d < in->D; d++) {
+        dot += q[d] * k[d];
+        absolute += fabs(q[d] * k[d]);
+    }
+    double score = params->scale * dot;
+    double magnitude = fabs(params->scale) * absolute;
+    ret->scores[pair] = score;
+    ret->pair_magnitudes[pair] = magnitude;
+    if (params->softcap > 0)
+        score = params->softcap * tanh(score / params->softcap);
+    ret->capped_scores[pair] = score;
+    if (in->mask) {
+        score += in->mask[pair];
+        magnitude += fabs(in->mask[pair]);
+    }
+    if (params->alibi_slopes) {
+        double bias = -params->alibi_slopes[h] * fabs((double)(query_position(params, b, i) - (int64_t)j));
+        score += bias;
+        magnitude += fabs(bias);
+    }
+    bool masked = oracle_is_masked(params, b, h, i, j);
+    ret->masked_scores[pair] = masked ? -INFINITY : score;
+    if (!masked)
+        ret->magnitudes[row] = fmax(ret->magnitudes[row], magnitude);
+}
+
+/* Softmax over the keys that are not masked, a sink in the denominator. Returns how many keys those are. */
+static size_t soften_row(const struct inputs *in, struct oracle_results *ret, size_t b, size_t h, size_t i)
+{
+    const double *sinks = in->params->sinks;
+    size_t row = (b * in->H + h) * in->Tq + i, visible_count = 0;
+    const double *s = ret->masked_scores + row * in->Tk;
+    double *w = ret->weights + row * in->Tk;
+    double largest = sinks ? sinks[h] : -INFINITY;
+    for (size_t j = 0; j < in->Tk; j++) {
+        if (!oracle_is_masked(in->params, b, h, i, j)) {
+            visible_count++;
+            largest = fmax(largest, s[j]);
+        }
+    }
+    double denominator = sinks ? exp(sinks[h] - largest) : 0;
+    for (size_t j = 0; j < in->Tk; j++) {
+        if (!oracle_is_masked(in->params, b, h, i, j))
+            denominator += w[j] = exp(s[j] - largest);
+    }
+    for (size_t j = 0; j < in->Tk && visible_count > 0; j++) {
+        if (!oracle_is_masked(in->params, b, h, i, j))
+            w[j] /= denominator;
+    }
+    if (visible_count > 0 || sinks)
+        ret->lse[row] = largest + log(denominator);
+    else
+        ret->lse[row] = -INFINITY;
+    return visible_count;
+}
+
+static void mix_values(const struct inputs *in, struct oracle_results *ret, size_t b, size_t h, size_t i)
+{
+    size_t row = (b * in->H + h) * in->Tq + i, g = h / (in->H / in->Hkv);
+    double *out = ret->output + row * in->Dv;
+    for (size_t j = 0; j < in->Tk; j++) {
+        if (oracle_is_masked(in->params, b, h, i, j))
+            continue;
+        double w = ret->weights[row * in->Tk + j];
+        const double *v = in->value + ((b * in->Hkv + g) * in->Tk + j) * in->Dv;
+        for (size_t e = 0; e < in->Dv; e++)
+            out[e] += w * v[e];
+    }
+}
+
+static void compute_row(const struct inputs *in, struct oracle_results *ret, size_t b, size_t h, size_t i)
+{
+    size_t row = (b * in->H + h) * in->Tq + i;
+    ret->magnitudes[row] = in->params->sinks ? fabs(in->params->sinks[h]) : 0;
+    for (size_t j = 0; j < in->Tk; j++)
+        score_pair(in, ret, b, h, i, j);
+    if (soften_row(in, ret, b, h, i) == 0)
+        ret->masked_row_count++;
+    for (size_t j = 0; j < in->Tk; j++)
+        ret->mean_weights[(b * in->Tq + i) * in->Tk + j] += ret->weights[row * in->Tk + j] / (double)in->H;
+    mix_values(in, ret, b, h, i);
+}
+
+void oracle_attention(const struct attention_params *params, struct oracle_results *ret)
+{
+    struct inputs in;
+    inputs_init(&in, params);
+    size_t rows = in.B * in.H * in.Tq, pairs = rows * in.Tk;
+    *ret = (struct oracle_results){
+        .output = test_alloc(rows * in.Dv, sizeof(double)),
+        .weights = test_alloc(pairs, sizeof(double)),
+        .mean_weights = test_alloc(in.B * in.Tq * in.Tk, sizeof(double)),
+        .scores = test_alloc(pairs, sizeof(double)),
+        .capped_scores = test_alloc(pairs, sizeof(double)),
+        .masked_scores = test_alloc(pairs, sizeof(double)),
+        .lse = test_alloc(rows, sizeof(double)),
+        .magnitudes = test_alloc(rows, sizeof(double)),
+        .pair_magnitudes = test_alloc(pairs, sizeof(double)),
+    };
+    for (size_t b = 0; b < in.B; b++) {
+        for (size_t h = 0; h < in.H; h++) {
+            for (size_t i = 0; i < in.Tq; i++)
+                compute_row(&in, ret, b, h, i);
+        }
+    }
+    inputs_done(&in);
+}
+
+void oracle_results_done(struct oracle_results *results)
+{
+    free(results->output);
+    free(results->weights);
+    free(results->mean_weights);
+    free(results->scores);
+    free(results->capped_scores);
+    free(results->masked_scores);
+    free(results->lse);
+    free(results->magnitudes);
+    free(results->pair_magnitudes);
+}
+
+void oracle_projection(const struct tensor *x, const struct tensor *weight, const struct tensor *bias, double *ret,
+                       double *ret_magnitudes)
+{
+    size_t token_count = x->shape[0] * x->shape[1], C = weight->shape[1], O = weight->shape[0];
+    double *tokens = view_values(x), *w = view_values(weight);
+    double *b = bias && bias->data ? view_values(bias) : test_alloc(O, sizeof *b);
+    for (size_t t = 0; t < token_count; t++) {
+        for (size_t o = 0; o < O; o++) {
+            double sum = b[o], magnitude = fabs(b[o]);
+            for (size_t c = 0; c < C; c++) {
+                sum += tokens[t * C + c] * w[o * C + c];
+                magnitude += fabs(tokens[t * C + c] * w[o * C + c]);
+            }
+            ret[t * O + o] = sum;
+            ret_magnitudes[t * O + o] = magnitude;
+        }
+    }
+    free(tokens);
+    free(w);
+    free(b);
+}

@@ -1,0 +1,179 @@
+/* random_fields.c: draws what is not a matrix of tokens: positions, masks, biases, and what the reply should hold. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/tensor.h"
+#include "tests/support/random_request.h"
+#include "tests/support/view.h"
+
+static void set_numbers(struct random_request_tensor *t, size_t rank, const size_t *shape)
+{
+    t->given = true;
+    t->rank = rank;
+    for (size_t axis = 0; axis < rank; axis++)
+        t->shape[axis] = shape[axis];
+    t->values = test_alloc(shape_count(rank, shape), sizeof *t->values);
+}
+
+/* Both are right for any shape. */
+static enum random_request_form draw_flat_form(const struct random_request_tensor *t, struct draw *d)
+{
+    return t->rank == 1 && draw_chance(d, 0.7) ? FORM_NESTED : FORM_FLAT;
+}
+
+static void draw_positions(struct random_request *c, struct draw *d)
+{
+    static const char *const corners[] = {"true", "\"top_left\"", "\"bottom_right\""};
+    int64_t Tq = (int64_t)c->Tq, Tk = (int64_t)(c->Tpast + c->Tnew), corner = 0;
+    size_t which = draw_size(d, 0, 2);
+    c->query_offset = (int64_t)c->Tpast;
+    c->has_query_offset = draw_chance(d, 0.2);
+    if (draw_chance(d, 0.5)) {
+        c->causal = draw_chance(d, 0.2) ? "false" : NULL;
+        which = 0;
+    } else {
+        c->causal = corners[which];
+        bool resolved = c->tensors[COMPOSED_PAST_KEY].given || Tq == Tk;
+        c->has_query_offset |= which == 0 && !resolved;
+        corner = which == 2 ? Tk - Tq : 0;
+    }
+    if (which != 0)
+        c->query_offset = corner;
+    else if (c->has_query_offset)
+        c->query_offset = draw_chance(d, 0.05) ? 100000 : draw_integer(d, -Tq - 2, Tk + 3);
+    c->has_window = draw_chance(d, 0.25);
+    c->window_left = c->window_right = -1;
+    if (c->has_window) {
+        c->window_left = draw_integer(d, -1, draw_chance(d, 0.6) ? 4 : Tk + 2);
+        c->window_right = draw_integer(d, -1, draw_chance(d, 0.6) ? 4 : Tk + 2);
+    }
+}
+
+/* Keys at and after a length are padding: now and then NaN and infinities, which must reach nothing. */
+static void draw_key_lengths(struct random_request *c, struct draw *d)
+{
+    size_t Tk = c->Tpast + c->Tnew;
+    struct random_request_tensor *t = &c->tensors[COMPOSED_KEY_LENGTHS];
+    if (!draw_chance(d, 0.25))
+        return;
+    set_numbers(t, c->has_batch ? 1 : 0, &c->B);
+    t->form = draw_flat_form(t, d);
+    for (size_t b = 0; b < c->B; b++)
+        t->values[b] = (double)draw_size(d, draw_chance(d, 0.1) ? 0 : Tk / 2, Tk);
+}
+
+static double draw_poison(struct draw *d)
+{
+    static const double poisons[] = {NAN, INFINITY, -INFINITY};
+    return poisons[draw_size(d, 0, 2)];
+}
+
+static void poison_padding(struct random_request *c, struct draw *d)
+{
+    static const enum random_request_name names[] = {COMPOSED_KEY, COMPOSED_VALUE};
+    const double *lengths = c->tensors[COMPOSED_KEY_LENGTHS].values;
+    bool may = lengths != NULL && !c->from_tokens && c->Hkv > 0 && draw_chance(d, 0.3);
+    for (size_t k = 0; may && k < 2; k++) {
+        struct random_request_tensor *t = &c->tensors[names[k]];
+        size_t width = names[k] == COMPOSED_KEY ? c->D : c->Dv;
+        for (size_t b = 0; b < c->B && t->form != FORM_DRAWN && width > 0; b++) {
+            for (size_t j = 0; j < c->Tnew; j++) {
+                size_t h = draw_size(d, 0, c->Hkv - 1), e = draw_size(d, 0, width - 1);
+                size_t row = c->heads_first ? (b * c->Hkv + h) * c->Tnew + j : (b * c->Tnew + j) * c->Hkv + h;
+                if ((double)(c->Tpast + j) >= lengths[b])
+                    t->values[row * width + e] = draw_poison(d);
+            }
+        }
+    }
+}
+
+/* Broadcasts along drawn axes; leading axes may be missing. */
+static void draw_mask(struct random_request *c, struct draw *d)
+{
+    struct random_request_tensor *t = &c->tensors[COMPOSED_MASK];
+    c->mask_semantics = draw_chance(d, 0.1) ? "keep" : NULL;
+    if (!draw_chance(d, 0.4))
+        return;
+    size_t whole[4] = {c->B, c->H, c->Tq, c->Tpast + c->Tnew}, shape[4], rank = 0;
+    size_t missing = draw_chance(d, 0.5) ? 0 : draw_size(d, 0, 3);
+    for (size_t axis = missing; axis < 4; axis++) {
+        if ((axis > 0 || c->has_batch) && (axis != 1 || c->has_heads))
+            shape[rank++] = draw_chance(d, 0.3) ? 1 : whole[axis];
+    }
+    set_numbers(t, rank, shape);
+    t->form = draw_flat_form(t, d);
+    t->boolean = draw_chance(d, 0.5);
+    if (t->boolean && draw_chance(d, 0.4))
+        c->mask_semantics = "drop";
+    static const double ban_chances[] = {0.02, 0.3, 0.7, 0.98};
+    double ban_chance = ban_chances[draw_size(d, 0, 3)];
+    bool flags = draw_chance(d, 0.1);
+    size_t count = shape_count(rank, shape);
+    for (size_t k = 0; k < count; k++) {
+        bool masked = draw_chance(d, ban_chance);
+        double x = c->wide ? draw_normal(d) : (double)(float)draw_normal(d);
+        t->values[k] = t->boolean || flags ? !masked : masked ? -INFINITY : x;
+    }
+}
+
+static void draw_per_head(struct random_request *c, enum random_request_name name, struct draw *d)
+{
+    struct random_request_tensor *t = &c->tensors[name];
+    set_numbers(t, 1, &c->H);
+    t->form = draw_flat_form(t, d);
+    for (size_t h = 0; h < c->H; h++) {
+        double x = name == COMPOSED_ALIBI ? exp2(-8 * draw_unit(d)) : 2 * draw_normal(d);
+        t->values[h] = c->wide ? x : (double)(float)x;
+    }
+}
+
+static void draw_biases(struct random_request *c, struct draw *d)
+{
+    static const double scales[] = {0, 1, -0.5, 0.125, 1.75, 0.3125};
+    static const double bases[] = {100, 500000, 2.5};
+    c->has_scale = c->D == 0 || draw_chance(d, 0.3);
+    c->scale = c->has_scale ? scales[draw_size(d, 0, 5)] : 1 / sqrt((double)c->D);
+    if (draw_chance(d, 0.25)) {
+        double cap = 0.5 + 30 * draw_unit(d) * draw_unit(d);
+        c->softcap = c->wide ? cap : (double)(float)cap;
+    }
+    if (draw_chance(d, 0.12))
+        draw_per_head(c, COMPOSED_ALIBI, d);
+    else
+        c->alibi = draw_chance(d, 0.15) ? "true" : draw_chance(d, 0.05) ? "false" : NULL;
+    if (draw_chance(d, 0.2))
+        draw_per_head(c, COMPOSED_SINKS, d);
+    c->has_rope = draw_chance(d, 0.25);
+    if (!c->has_rope)
+        return;
+    c->rope_half = draw_chance(d, 0.5);
+    c->has_rope_base = draw_chance(d, 0.5);
+    c->rope_base = c->has_rope_base ? bases[draw_size(d, 0, 2)] : 10000;
+    c->has_rope_dims = c->D % 2 != 0 || draw_chance(d, 0.5);
+    c->rope_dims = c->has_rope_dims ? 2 * draw_size(d, 0, c->D / 2) : c->D;
+}
+
+static void draw_reply(struct random_request *c, struct draw *d)
+{
+    static const char *const formats[] = {"nested", "flat"};
+    c->format = draw_chance(d, 0.4) ? formats[draw_size(d, 0, 1)] : NULL;
+    c->decimals = draw_chance(d, 0.1) ? (int)draw_size(d, 0, 9) : -1;
+    c->has_return = draw_chance(d, 0.85);
+    c->wanted[GIVES_OUTPUT] = c->wanted[GIVES_WEIGHTS] = true;
+    double chance = draw_chance(d, 0.3) ? 0.9 : 0.25;
+    for (size_t k = 0; c->has_return && k < GIVES; k++) {
+        bool has = (k != GIVES_X || c->from_tokens) && (k != GIVES_CONTEXT || c->tensors[RANDOM_CONTEXT].given);
+        c->wanted[k] = has && draw_chance(d, chance);
+    }
+}
+
+void random_request_draw_fields(struct random_request *c, struct draw *draw)
+{
+    draw_positions(c, draw);
+    draw_key_lengths(c, draw);
+    poison_padding(c, draw);
+    draw_mask(c, draw);
+    draw_biases(c, draw);
+    draw_reply(c, draw);
+}

@@ -1,0 +1,263 @@
+/* random_json.c: the request's JSON, its fields in a drawn order. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/check.h"
+#include "tests/support/random_request.h"
+#include "tests/support/view.h"
+
+#define FIELDS_MAX 32
+
+/* The members of the request's object, each `"name": value`. */
+struct fields {
+    char *texts[FIELDS_MAX]; /* owned */
+    size_t count;
+    struct draw *draw;
+};
+
+static FILE *field_open(struct fields *fields, size_t *bytes)
+{
+    assert_true(fields->count < FIELDS_MAX);
+    FILE *file = open_memstream(&fields->texts[fields->count++], bytes);
+    assert_non_null(file);
+    return file;
+}
+
+static void field_format(struct fields *fields, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void field_format(struct fields *fields, const char *format, ...)
+{
+    size_t bytes;
+    FILE *file = field_open(fields, &bytes);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vfprintf(file, format, arguments);
+    va_end(arguments);
+    (void)fclose(file);
+}
+
+/* NaN and the infinities in one of the ways that are accepted. */
+static void put_special(FILE *file, double x, struct draw *draw)
+{
+    static const char *const texts[3][3] = {
+        {"\"NaN\"", "\"nan\"", "NaN"},
+        {"\"Infinity\"", "\"inf\"", "Infinity"},
+        {"\"-Infinity\"", "\"-inf\"", "-Infinity"},
+    };
+    (void)fputs(texts[isnan(x) ? 0 : x > 0 ? 1 : 2][draw_size(draw, 0, 2)], file);
+}
+
+static void put_number(FILE *file, const struct random_request_tensor *t, double x, bool wide, struct draw *draw)
+{
+    if (t->boolean)
+        (void)fputs(x != 0 ? "true" : "false", file);
+    else if (!isfinite(x))
+        put_special(file, x, draw);
+    else
+        (void)fprintf(file, wide ? "%.17g" : "%.9g", x);
+}
+
+/* Numbers from `at` on, nested from `axis` on; returns where the next begin. */
+static size_t put_nested(FILE *file, const struct random_request_tensor *t, size_t axis, size_t at, bool wide,
+                         struct draw *draw)
+{
+    if (axis == t->rank) {
+        put_number(file, t, t->values[at], wide, draw);
+        return at + 1;
+    }
+    (void)fputc('[', file);
+    for (size_t k = 0; k < t->shape[axis]; k++) {
+        if (k > 0)
+            (void)fputc(',', file);
+        at = put_nested(file, t, axis + 1, at, wide, draw);
+    }
+    (void)fputc(']', file);
+    return at;
+}
+
+static void put_tensor(FILE *file, const struct random_request_tensor *t, bool wide, struct draw *draw)
+{
+    if (t->form == FORM_NESTED || t->rank == 0) {
+        (void)put_nested(file, t, 0, 0, wide, draw);
+        return;
+    }
+    size_t count = 1;
+    (void)fputs("{\"shape\":[", file);
+    for (size_t axis = 0; axis < t->rank; axis++) {
+        (void)fprintf(file, "%s%zu", axis > 0 ? "," : "", t->shape[axis]);
+        count *= t->shape[axis];
+    }
+    (void)fputs("]", file);
+    if (t->form != FORM_DRAWN) {
+        struct random_request_tensor flat = *t;
+        flat.rank = 1;
+        flat.shape[0] = count;
+        (void)fputs(",\"data\":", file);
+        (void)put_nested(file, t->form == FORM_FLAT ? &flat : t, 0, 0, wide, draw);
+    }
+    (void)fputs("}", file);
+}
+
+static void write_tensor(const struct random_request *c, struct fields *fields, const char *name,
+                         enum random_request_name which)
+{
+    const struct random_request_tensor *t = &c->tensors[which];
+    size_t bytes;
+    if (!t->given)
+        return;
+    FILE *file = field_open(fields, &bytes);
+    (void)fprintf(file, "\"%s\":", name);
+    put_tensor(file, t, c->wide, fields->draw);
+    (void)fclose(file);
+}
+
+/* W, or {"weight", "bias"}. */
+static bool put_layer(FILE *file, const struct random_request *c, const char *name, bool comma, size_t which, struct draw *draw)
+{
+    const struct random_request_tensor *weight = &c->tensors[COMPOSED_WEIGHT_KEY + which];
+    const struct random_request_tensor *bias = &c->tensors[COMPOSED_BIAS_KEY + which];
+    if (!weight->given && !bias->given)
+        return comma;
+    (void)fprintf(file, "%s\"%s\":", comma ? "," : "", name);
+    bool object = bias->given || draw_chance(draw, 0.5);
+    if (object)
+        (void)fputs(weight->given ? "{\"weight\":" : "{", file);
+    if (weight->given)
+        put_tensor(file, weight, c->wide, draw);
+    if (bias->given) {
+        (void)fputs(weight->given ? ",\"bias\":" : "\"bias\":", file);
+        put_tensor(file, bias, c->wide, draw);
+    }
+    if (object)
+        (void)fputs("}", file);
+    return true;
+}
+
+static void write_projection(const struct random_request *c, struct fields *fields)
+{
+    static const char *const names[] = {"key", "query", "value", "output"};
+    size_t bytes;
+    if (c->identity)
+        field_format(fields, "\"projection\":\"identity\"");
+    if (c->identity || !c->from_tokens)
+        return;
+    FILE *file = field_open(fields, &bytes);
+    bool comma = false;
+    (void)fputs("\"projection\":{", file);
+    for (size_t k = 0; k < 4; k++)
+        comma = put_layer(file, c, names[k], comma, k, fields->draw);
+    (void)fputs("}", file);
+    (void)fclose(file);
+}
+
+static void write_structure(const struct random_request *c, struct fields *fields)
+{
+    if (c->has_head_size)
+        field_format(fields, "\"head_size\":%zu", c->D);
+    if (c->has_num_heads)
+        field_format(fields, "\"num_heads\":%zu", c->H);
+    if (c->has_num_kv_heads)
+        field_format(fields, "\"num_kv_heads\":%zu", c->Hkv);
+    if (c->has_layout)
+        field_format(fields, "\"layout\":\"%s\"", c->heads_first ? "bhtd" : "bthd");
+    if (c->wide || draw_chance(fields->draw, 0.1))
+        field_format(fields, "\"precision\":\"%s\"", c->wide ? "float64" : "float32");
+    if (c->has_seed)
+        field_format(fields, "\"seed\":%" PRIu64, c->draw_seed);
+}
+
+static void write_conventions(const struct random_request *c, struct fields *fields)
+{
+    if (c->causal)
+        field_format(fields, "\"causal\":%s", c->causal);
+    if (c->has_query_offset)
+        field_format(fields, "\"query_offset\":%" PRId64, c->query_offset);
+    if (c->mask_semantics)
+        field_format(fields, "\"mask_semantics\":\"%s\"", c->mask_semantics);
+    if (c->has_window)
+        field_format(fields, "\"window\":[%" PRId64 ",%" PRId64 "]", c->window_left, c->window_right);
+    if (c->has_scale)
+        field_format(fields, "\"scale\":%.9g", c->scale);
+    if (c->softcap > 0)
+        field_format(fields, "\"softcap\":%.17g", c->softcap);
+    if (c->alibi)
+        field_format(fields, "\"alibi\":%s", c->alibi);
+    if (c->has_rope) {
+        char base[40] = "", dims[40] = "";
+        if (c->has_rope_base)
+            (void)snprintf(base, sizeof base, ",\"base\":%.17g", c->rope_base);
+        if (c->has_rope_dims)
+            (void)snprintf(dims, sizeof dims, ",\"dims\":%zu", c->rope_dims);
+        field_format(fields, "\"rope\":{\"style\":\"%s\"%s%s}", c->rope_half ? "half" : "interleaved", dims, base);
+    }
+}
+
+static void write_reply(const struct random_request *c, struct fields *fields)
+{
+    if (c->format)
+        field_format(fields, "\"format\":\"%s\"", c->format);
+    if (c->decimals >= 0)
+        field_format(fields, "\"decimals\":%d", c->decimals);
+    if (!c->has_return)
+        return;
+    size_t bytes;
+    FILE *file = field_open(fields, &bytes);
+    const char *comma = "";
+    (void)fputs("\"return\":[", file);
+    for (size_t k = 0; k < GIVES; k++) {
+        if (!c->wanted[k])
+            continue;
+        (void)fprintf(file, "%s\"%s\"", comma, random_request_result_names[k]);
+        comma = ",";
+    }
+    (void)fputs("]", file);
+    (void)fclose(file);
+}
+
+/* The fields in a drawn order, commas between. */
+static void concatenate(struct random_request *c, struct fields *fields)
+{
+    FILE *file = open_memstream(&c->text, &c->text_bytes);
+    assert_non_null(file);
+    (void)fputs("{", file);
+    for (size_t left = fields->count; left > 0; left--) {
+        size_t at = draw_size(fields->draw, 0, left - 1);
+        (void)fprintf(file, "%s%s", left < fields->count ? ", " : "", fields->texts[at]);
+        free(fields->texts[at]);
+        fields->texts[at] = fields->texts[left - 1];
+    }
+    (void)fputs("}", file);
+    (void)fclose(file);
+}
+
+void random_request_write(struct random_request *c, struct draw *draw)
+{
+    static const struct {
+        const char *name;
+        enum random_request_name which;
+    } tensors[] = {
+        {"x", COMPOSED_X},
+        {"context", RANDOM_CONTEXT},
+        {"query", COMPOSED_QUERY},
+        {"key", COMPOSED_KEY},
+        {"value", COMPOSED_VALUE},
+        {"past_key", COMPOSED_PAST_KEY},
+        {"mask", COMPOSED_MASK},
+        {"alibi", COMPOSED_ALIBI},
+        {"past_value", COMPOSED_PAST_VALUE},
+        {"sinks", COMPOSED_SINKS},
+        {"key_lengths", COMPOSED_KEY_LENGTHS},
+    };
+    struct fields fields = {.draw = draw};
+    for (size_t k = 0; k < sizeof tensors / sizeof *tensors; k++)
+        write_tensor(c, &fields, tensors[k].name, tensors[k].which);
+    write_projection(c, &fields);
+    write_structure(c, &fields);
+    write_conventions(c, &fields);
+    write_reply(c, &fields);
+    concatenate(c, &fields);
+}

@@ -1,0 +1,299 @@
+#include "tests/support/request_check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/check.h"
+#include "tests/support/request_oracle.h"
+#include "tests/support/view.h"
+
+/* As attention_check.c, for a result of magnitude 1. */
+#define UNIT_F32 2e-6
+#define UNIT_F64 2e-14
+
+struct checking {
+    const char *name;
+    json_t *request, *reply, *applied;
+    const struct request_answer *answer;
+};
+
+static bool wants(const struct checking *c, const char *result)
+{
+    json_t *names = answer_field(c->answer, "return");
+    if (names == NULL)
+        return strcmp(result, "output") == 0 || strcmp(result, "weights") == 0;
+    for (size_t i = 0; i < json_array_size(names); i++)
+        if (strcmp(json_string_value(json_array_get(names, i)), result) == 0)
+            return true;
+    return false;
+}
+
+/* What rounding to `decimals` places may add; 0 where they are not asked for. */
+static double rounding_of(const struct checking *c)
+{
+    json_t *decimals = answer_field(c->answer, "decimals");
+    return decimals == NULL ? 0 : 0.5000001 * pow(10, -json_number_value(decimals));
+}
+
+/* A number in the reply against the one that is right. */
+static bool is_near(const struct checking *c, double got, double want, double magnitude)
+{
+    double unit = c->answer->narrow ? UNIT_F32 : UNIT_F64;
+    if (c->answer->narrow) {
+        got = (double)(float)got;
+        want = (double)(float)want;
+    }
+    if (got == want || (isnan(got) && isnan(want)))
+        return true;
+    return fabs(got - want) <= unit * magnitude + rounding_of(c);
+}
+
+static void check_shape(const struct checking *c, const char *result, const struct json_tensor *got,
+                        const struct json_tensor *want)
+{
+    bool same = got->rank == want->rank;
+    for (size_t axis = 0; same && axis < got->rank; axis++) /* below an axis of length 0 nested arrays show no other */
+        if (got->shape[axis] != want->shape[axis])
+            same = false;
+    size_t count = 1;
+    for (size_t axis = 0; !same && axis < got->rank && axis < want->rank && got->shape[axis] == want->shape[axis]; axis++)
+        count *= got->shape[axis];
+    if (same || (count == 0 && got->count == 0 && want->count == 0))
+        return;
+    char a[SHAPE_TEXT_BYTES_MAX], b[SHAPE_TEXT_BYTES_MAX];
+    fail_msg("%s: %s has shape %s, should be %s", c->name, result, shape_text(got->rank, got->shape, a, sizeof a),
+             shape_text(want->rank, want->shape, b, sizeof b));
+}
+
+static void check_result(const struct checking *c, enum answer_name which)
+{
+    const char *result = answer_names[which];
+    const struct json_tensor *want = &c->answer->results[which];
+    json_t *json = json_object_get(c->reply, result), *format = answer_field(c->answer, "format");
+    if (json == NULL)
+        fail_msg("%s: the reply has no %s", c->name, result);
+    bool flat = format != NULL && strcmp(json_string_value(format), "flat") == 0;
+    if (flat != json_is_object(json))
+        fail_msg("%s: %s is not in the format asked for", c->name, result);
+    if (flat)
+        assert_string_equal(json_string_value(json_object_get(json, "dtype")), c->answer->narrow ? "float32" : "float64");
+    struct json_tensor got = json_tensor_read(json, false);
+    check_shape(c, result, &got, want);
+    for (size_t k = 0; k < want->count; k++)
+        if (!is_near(c, got.values[k], want->values[k], json_tensor_magnitude(want, k)))
+            fail_msg("%s: %s[%zu] is %.9g, should be %.9g (magnitude %.3g)", c->name, result, k, got.values[k], want->values[k],
+                     json_tensor_magnitude(want, k));
+    json_tensor_done(&got);
+}
+
+static void check_results(const struct checking *c)
+{
+    size_t count = 0;
+    for (enum answer_name which = 0; which < ANSWER_COUNT; which++) {
+        if (!wants(c, answer_names[which]))
+            continue;
+        check_result(c, which);
+        count++;
+    }
+    if (json_object_size(c->reply) != count + 2)
+        fail_msg("%s: %zu members in the reply, should be %zu results, applied and warnings", c->name,
+                 json_object_size(c->reply), count);
+}
+
+/* ---- applied ---- */
+
+/* A number as the precision holds it stands there with the fewest digits that read back as such: 0.1, not 0.10000000149. */
+static void check_digits(const struct checking *c, const char *name, const json_t *json)
+{
+    double got = json_number_value(json), fewest = NAN;
+    char text[40];
+    for (int digits = 1; digits <= 17 && !(c->answer->narrow ? (float)fewest == (float)got : fewest == got); digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, c->answer->narrow ? (double)(float)got : got);
+        fewest = strtod(text, NULL);
+    }
+    if (json_is_real(json) && fewest != got)
+        fail_msg("%s: applied.%s is %.17g, where %.17g has fewer digits", c->name, name, got, fewest);
+}
+
+static void check_number(const struct checking *c, const char *name, double want)
+{
+    json_t *json = json_object_get(c->applied, name);
+    if (!json_is_number(json))
+        fail_msg("%s: applied.%s is no number", c->name, name);
+    double got = json_number_value(json);
+    if (c->answer->narrow ? (float)got != (float)want : fabs(got - want) > 1e-15 * fabs(want))
+        fail_msg("%s: applied.%s is %.17g, should be %.17g", c->name, name, got, want);
+    check_digits(c, name, json);
+}
+
+/* A member that is `want`, or where that is NULL is not there. */
+static void check_member(const struct checking *c, const json_t *in, const char *name, json_t *want)
+{
+    json_t *got = json_object_get(in, name);
+    if (want == NULL ? got == NULL : json_equal(got, want))
+        return;
+    char *text = json_dumps(got, JSON_ENCODE_ANY), *wanted = json_dumps(want, JSON_ENCODE_ANY);
+    fail_msg("%s: %s is %s, should be %s", c->name, name, text ? text : "absent", wanted ? wanted : "absent");
+}
+
+/* Takes over `want`. */
+static void check_applied(const struct checking *c, const char *name, json_t *want)
+{
+    check_member(c, c->applied, name, want);
+    json_decref(want);
+}
+
+static void check_draws(const struct checking *c)
+{
+    json_t *seed = answer_field(c->answer, "seed"), *order = json_array();
+    for (size_t i = 0; i < c->answer->draw_count; i++)
+        json_array_append_new(order, json_string(c->answer->draws[i]));
+    check_member(c, c->applied, "draw_order", seed == NULL ? NULL : order);
+    check_applied(c, "seed",
+                  seed == NULL
+                      ? NULL
+                      : json_integer(json_is_integer(seed) ? json_integer_value(seed) : (json_int_t)json_number_value(seed)));
+    json_decref(order);
+}
+
+/* The slopes as they were used: near, since the paper's may differ in the last bit. */
+static void check_slopes(const struct checking *c)
+{
+    json_t *alibi = answer_field(c->answer, "alibi"), *slopes = json_object_get(c->applied, "alibi");
+    if (alibi == NULL || json_is_false(alibi)) {
+        assert_null(slopes);
+        return;
+    }
+    assert_int_equal(json_array_size(slopes), c->answer->H);
+    for (size_t h = 0; h < c->answer->H; h++) {
+        double slope = json_number_value(json_array_get(slopes, h));
+        double given = json_number_value(json_array_get(alibi, h));
+        if (json_is_array(alibi) && (float)slope != (float)given)
+            fail_msg("%s: applied.alibi[%zu] is %.9g, should be %.9g", c->name, h, slope, given);
+        check_digits(c, "alibi", json_array_get(slopes, h));
+    }
+}
+
+/* Both sides as integers, however the request wrote them; absent where neither bounds anything. */
+static void check_window(const struct checking *c)
+{
+    json_t *given = answer_field(c->answer, "window"), *want = json_array();
+    bool bounds = false;
+    for (size_t side = 0; side < json_array_size(given); side++) {
+        double keys = json_number_value(json_array_get(given, side));
+        json_array_append_new(want, json_integer((json_int_t)keys));
+        bounds |= keys >= 0;
+    }
+    check_member(c, c->applied, "window", bounds ? want : NULL);
+    json_decref(want);
+}
+
+static void check_conventions(const struct checking *c)
+{
+    const struct request_answer *answer = c->answer;
+    json_t *causal = answer_field(answer, "causal"), *semantics = answer_field(answer, "mask_semantics");
+    json_t *softcap = answer_field(answer, "softcap");
+    check_number(c, "scale", answer->scale);
+    check_number(c, "query_offset", (double)answer->query_offset);
+    check_number(c, "num_heads", (double)answer->H);
+    check_number(c, "num_kv_heads", (double)answer->Hkv);
+    check_number(c, "head_size", (double)answer->D);
+    if (softcap != NULL)
+        check_number(c, "softcap", json_number_value(softcap));
+    check_applied(c, "causal", causal == NULL ? json_false() : json_incref(causal));
+    check_applied(c, "mask", !answer->mask.present ? json_null() : json_string(answer->mask.is_bool ? "boolean" : "additive"));
+    check_applied(c, "mask_semantics", semantics == NULL ? json_string("keep") : json_incref(semantics));
+    check_applied(c, "precision", json_string(answer->narrow ? "float32" : "float64"));
+    check_applied(c, "layout", answer->rank4 ? json_string(answer->tokens_first ? "bthd" : "bhtd") : NULL);
+    check_applied(c, "past_length", answer->Tpast > 0 ? json_integer((json_int_t)answer->Tpast) : NULL);
+    check_window(c);
+    check_draws(c);
+    check_slopes(c);
+}
+
+/* ---- warnings ---- */
+
+static bool has_warning(const json_t *warnings, const char *words)
+{
+    for (size_t i = 0; i < json_array_size(warnings); i++)
+        if (strstr(json_string_value(json_array_get(warnings, i)), words) != NULL)
+            return true;
+    return false;
+}
+
+/* Rows are counted only where one of attention's own results is asked for. */
+static size_t masked_rows(const struct checking *c)
+{
+    for (enum answer_name which = ANSWER_OUTPUT; which <= ANSWER_LSE; which++)
+        if (wants(c, answer_names[which]))
+            return c->answer->masked_row_count;
+    return 0;
+}
+
+static bool is_true(const struct checking *c, const char *name)
+{
+    json_t *value = answer_field(c->answer, name);
+    return value != NULL && !json_is_false(value);
+}
+
+/* Whether a window, ALiBi or rotations look at positions. */
+static bool counts_positions(const struct checking *c)
+{
+    json_t *window = answer_field(c->answer, "window"), *dims = json_object_get(answer_field(c->answer, "rope"), "dims");
+    bool bounded = json_number_value(json_array_get(window, 0)) >= 0 || json_number_value(json_array_get(window, 1)) >= 0;
+    bool turns = is_true(c, "rope") && (dims == NULL ? c->answer->D : (size_t)json_number_value(dims)) > 0;
+    return (window != NULL && bounded) || is_true(c, "alibi") || turns;
+}
+
+/* A mask without a number in it is of booleans as well as of anything. */
+static bool mask_is_boolean(const struct checking *c)
+{
+    json_t *value = answer_field(c->answer, "mask");
+    if (value == NULL)
+        return false;
+    if (json_is_object(value))
+        value = json_object_get(value, "data");
+    while (json_is_array(value))
+        value = json_array_get(value, 0);
+    return value == NULL || json_is_boolean(value);
+}
+
+static void check_warnings(const struct checking *c)
+{
+    const json_t *warnings = json_object_get(c->reply, "warnings");
+    bool offset = answer_field(c->answer, "query_offset") != NULL, causal = is_true(c, "causal");
+    char rows[64];
+    (void)snprintf(rows, sizeof rows, "%zu row", masked_rows(c));
+    const struct {
+        bool due;
+        const char *words;
+    } all[] = {
+        {masked_rows(c) > 0, rows},
+        {c->answer->mask_is_bits, "0 and 1"},
+        {counts_positions(c) && !offset && !causal && c->answer->Tpast == 0 && c->answer->Tq != c->answer->Tk, "position 0"},
+        {offset && !causal && !counts_positions(c), "query_offset has no effect"},
+        {answer_field(c->answer, "mask_semantics") != NULL && !mask_is_boolean(c), "mask_semantics has no effect"},
+    };
+    size_t due = 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        due += all[i].due;
+        if (all[i].due && !has_warning(warnings, all[i].words))
+            fail_msg("%s: no warning says \"%s\"", c->name, all[i].words);
+    }
+    if (!json_is_array(warnings) || json_array_size(warnings) != due)
+        fail_msg("%s: %zu warnings, where %zu are due", c->name, json_array_size(warnings), due);
+}
+
+void request_check(const char *name, json_t *request, json_t *reply)
+{
+    struct request_answer answer;
+    request_answer_init(&answer, request);
+    const struct checking c = {
+        .name = name, .request = request, .reply = reply, .applied = json_object_get(reply, "applied"), .answer = &answer};
+    check_results(&c);
+    check_conventions(&c);
+    check_warnings(&c);
+    request_answer_done(&answer);
+}

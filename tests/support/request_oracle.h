@@ -1,0 +1,78 @@
+/* request_oracle.h: what POST /attention must answer, worked out the naive way from the request's JSON.
+ *
+ * Written from the contract of the fields alone; of api/ it uses nothing. Draws come from core/random.h, attention itself
+ * from oracle.h; the rest (forms, heads, layouts, projections, rotation, caches, masks, offsets) is plain loops in double.
+ * The request must be one that is answered: what is wrong with one is for the cases in tests/cases. */
+#ifndef ATTND_TESTS_SUPPORT_REQUEST_ORACLE_H
+#define ATTND_TESTS_SUPPORT_REQUEST_ORACLE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/support/json_tensor.h"
+#include "tests/support/oracle.h"
+
+enum answer_name {
+    ANSWER_OUTPUT,
+    ANSWER_WEIGHTS,
+    ANSWER_MEAN_WEIGHTS,
+    ANSWER_SCORES,
+    ANSWER_CAPPED_SCORES,
+    ANSWER_MASKED_SCORES,
+    ANSWER_LSE,
+    ANSWER_QUERY,
+    ANSWER_KEY,
+    ANSWER_VALUE,
+    ANSWER_X,
+    ANSWER_CONTEXT,
+    ANSWER_PRESENT_KEY,
+    ANSWER_PRESENT_VALUE,
+    ANSWER_COUNT,
+};
+extern const char *const answer_names[ANSWER_COUNT];
+
+enum answer_layer { LAYER_KEY, LAYER_QUERY, LAYER_VALUE, LAYER_OUTPUT, LAYER_COUNT }; /* in the order of draws */
+
+struct request_answer {
+    json_t *request; /* borrowed */
+    bool narrow;     /* float32 */
+    bool has_batch, has_heads;
+    bool rank4, tokens_first; /* the order in memory of query, key and value; without a head axis: tokens first */
+    size_t B, H, Hkv, Tq, Tpast, Tnew, Tk, D, Dv;
+    int64_t query_offset;
+    double scale;
+
+    struct json_tensor x, context;
+    struct json_tensor weight[LAYER_COUNT], bias[LAYER_COUNT];
+    struct json_tensor query, key, value;          /* [B,H,Tq,D] [B,Hkv,Tnew,D] [B,Hkv,Tnew,Dv] */
+    struct json_tensor past_key, past_value;       /* [B,Hkv,Tpast,..] */
+    struct json_tensor present_key, present_value; /* [B,Hkv,Tk,..] */
+    struct json_tensor mask;                       /* as given */
+    bool mask_is_bits;                             /* numbers, all of them 0 or 1, with a 1 */
+
+    /* What the reply may hold, in the reply's shapes. A result may be off by its magnitude times the precision's unit. */
+    struct json_tensor results[ANSWER_COUNT];
+    size_t masked_row_count;
+    const char *draws[9]; /* names, in order */
+    size_t draw_count;
+};
+
+void request_answer_init(struct request_answer *ret, json_t *request);
+void request_answer_done(struct request_answer *answer);
+
+/* The parts of request_answer_init, each in a file of its own. */
+void answer_inputs(struct request_answer *answer);  /* up to past_value: reads, draws, projects, rotates */
+void answer_results(struct request_answer *answer); /* the rest: caches, mask, attention, the reply's shapes */
+
+/* Elements of a (B,H,T,D) array put from one order to the other. New, of rank 4. */
+struct json_tensor answer_reorder(const struct json_tensor *in, const size_t bhtd[4], bool from_tokens_first,
+                                  bool to_tokens_first);
+
+/* The linear layer over [.., C]: [.., O], with magnitudes. */
+struct json_tensor answer_layer(const struct json_tensor *x, const struct json_tensor *weight, const struct json_tensor *bias);
+
+json_t *answer_field(const struct request_answer *answer, const char *name); /* NULL where absent or null */
+
+#endif
