@@ -21,7 +21,7 @@ void body_init(struct body *body, struct budget *budget, size_t bytes_max)
 static bool map(struct body *body)
 {
     size_t bytes = size_add(body->bytes_max, 2 * BODY_PAGE_BYTES);
-    void *mapped = budget_take_cached(body->budget, &bytes);
+    void *mapped = budget_take_mapping(body->budget, &bytes);
     if (mapped == NULL) {
         mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapped == MAP_FAILED)
@@ -65,11 +65,11 @@ static bool grow(struct body *body, size_t needed_bytes, struct error *err)
 {
     size_t room_bytes = convenient_room(body, needed_bytes);
     size_t more_bytes = room_bytes - body->room_bytes;
-    if (!budget_take_body(body->budget, more_bytes))
+    if (!budget_reserve_body(body->budget, more_bytes))
         return error_set(err, ERROR_NO_MEMORY, "no room for %zu bytes of request body: other requests' bodies fill the memory",
                          room_bytes);
     if (!make_room(body, room_bytes)) {
-        budget_return_body(body->budget, more_bytes);
+        budget_release_body(body->budget, more_bytes);
         return error_set(err, ERROR_NO_MEMORY, "the machine has no %zu bytes of memory left", room_bytes);
     }
     body->room_bytes = room_bytes;
@@ -91,7 +91,7 @@ void body_recycle(struct body *body)
 {
     if (body->mapped == NULL)
         return;
-    budget_keep_cached(body->budget, &body->mapped, &body->mapped_bytes);
+    budget_cache_mapping(body->budget, &body->mapped, &body->mapped_bytes);
     body->data = NULL;
     body->bytes = 0;
 }
@@ -103,8 +103,8 @@ void body_done(struct body *body)
         (void)munmap(body->mapped, body->mapped_bytes);
     free(body->data);
     if (body->room_bytes >= BODY_MAPPED_BYTES_MIN)
-        budget_rest_cached(body->budget);
+        budget_mark_mapping_free(body->budget);
     if (body->room_bytes > 0)
-        budget_return_body(body->budget, body->room_bytes);
+        budget_release_body(body->budget, body->room_bytes);
     *body = (struct body){.budget = body->budget};
 }

@@ -53,7 +53,7 @@ void metrics_handler(struct daemon *daemon, struct api_call *call)
         .resident_bytes = resident_bytes(),
         .started_s = daemon->started_s,
     };
-    budget_look(&daemon->budget, &now.bodies_bytes, &now.grants_bytes);
+    budget_usage(&daemon->budget, &now.bodies_bytes, &now.grants_bytes);
 
     struct error err = {0};
     arena_init(&call->arena, arena_cost(METRICS_BYTES_MAX));

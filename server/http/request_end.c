@@ -88,7 +88,7 @@ static void request_free(struct monitor_garbage *garbage)
     body_done(&request->body);
     api_call_done(&request->call);
     gzip_done(&request->gzip);
-    budget_return_grant(&daemon->budget, &request->grant);
+    budget_release_grant(&daemon->budget, &request->grant);
     request_count_work(request, false);
     free(request);
     (void)atomic_fetch_sub(&daemon->request_count, 1);

@@ -8,14 +8,14 @@
 #include "server/work/clock.h"
 #include "server/work/sync.h"
 
-/* How often a waiter looks whether its job was stopped. */
-#define BUDGET_LOOK_MS 50
+/* How often a waiter checks whether its work was stopped. */
+#define BUDGET_POLL_MS 50
 
-/* Freed memory is kept for so long while nothing is in use. */
-#define BUDGET_KEEP_MS 1000
+/* How long freed memory is kept for the next request while nothing is in use. */
+#define BUDGET_IDLE_MS 1000
 
 struct budget_waiter {
-    struct budget_waiter *before, *after;
+    struct budget_waiter *previous, *next;
 };
 
 void budget_init(struct budget *budget, size_t total_bytes, size_t grant_bytes_max)
@@ -30,20 +30,20 @@ static size_t free_bytes_locked(const struct budget *budget)
     return budget->total_bytes - budget->bodies_bytes - budget->grants_bytes;
 }
 
-static void let_go_locked(struct budget *budget)
+static void trim_locked(struct budget *budget)
 {
     (void)malloc_trim(0);
-    if (budget->spare != NULL)
-        (void)munmap(budget->spare, budget->cached_bytes);
-    budget->spare = NULL;
+    if (budget->mapping != NULL)
+        (void)munmap(budget->mapping, budget->mapping_bytes);
+    budget->mapping = NULL;
     budget->freed_bytes = 0;
 }
 
-/* Called before `bytes` more are in use. */
-static void make_room_locked(struct budget *budget, size_t bytes)
+/* Called before `bytes` more come into use. */
+static void trim_before_use_locked(struct budget *budget, size_t bytes)
 {
     if (budget->freed_bytes > free_bytes_locked(budget) - bytes)
-        let_go_locked(budget);
+        trim_locked(budget);
 }
 
 static void count_freed_locked(struct budget *budget, size_t bytes)
@@ -52,56 +52,56 @@ static void count_freed_locked(struct budget *budget, size_t bytes)
     budget->freed_at_ms = clock_ms();
 }
 
-void budget_keep_cached(struct budget *budget, void **mapped, size_t *bytes)
+void budget_cache_mapping(struct budget *budget, void **mapped, size_t *bytes)
 {
     sync_lock(&budget->mutex);
-    if (budget->spare == NULL || budget->cached_bytes < *bytes) {
-        void *other = budget->spare;
-        size_t other_bytes = budget->cached_bytes;
-        budget->spare = *mapped;
-        budget->cached_bytes = *bytes;
-        budget->cached_is_free = false;
-        *mapped = other;
-        *bytes = other != NULL ? other_bytes : 0;
+    if (budget->mapping == NULL || budget->mapping_bytes < *bytes) {
+        void *displaced = budget->mapping;
+        size_t displaced_bytes = budget->mapping_bytes;
+        budget->mapping = *mapped;
+        budget->mapping_bytes = *bytes;
+        budget->mapping_is_free = false;
+        *mapped = displaced;
+        *bytes = displaced != NULL ? displaced_bytes : 0;
     }
     sync_unlock(&budget->mutex);
 }
 
-void budget_rest_cached(struct budget *budget)
+void budget_mark_mapping_free(struct budget *budget)
 {
     sync_lock(&budget->mutex);
-    if (budget->spare != NULL && !budget->cached_is_free)
-        budget->cached_is_free = madvise(budget->spare, budget->cached_bytes, MADV_FREE) == 0;
+    if (budget->mapping != NULL && !budget->mapping_is_free)
+        budget->mapping_is_free = madvise(budget->mapping, budget->mapping_bytes, MADV_FREE) == 0;
     sync_unlock(&budget->mutex);
 }
 
-void *budget_take_cached(struct budget *budget, size_t *bytes)
+void *budget_take_mapping(struct budget *budget, size_t *bytes)
 {
     sync_lock(&budget->mutex);
-    bool fits = budget->spare != NULL && budget->cached_bytes >= *bytes;
-    void *spare = fits ? budget->spare : NULL;
+    bool fits = budget->mapping != NULL && budget->mapping_bytes >= *bytes;
+    void *mapping = fits ? budget->mapping : NULL;
     if (fits) {
-        *bytes = budget->cached_bytes;
-        budget->spare = NULL;
+        *bytes = budget->mapping_bytes;
+        budget->mapping = NULL;
     }
     sync_unlock(&budget->mutex);
-    return spare;
+    return mapping;
 }
 
-bool budget_take_body(struct budget *budget, size_t bytes)
+bool budget_reserve_body(struct budget *budget, size_t bytes)
 {
     sync_lock(&budget->mutex);
-    size_t room = size_min(free_bytes_locked(budget), budget->bodies_bytes_max - budget->bodies_bytes);
-    bool fits = bytes <= room;
+    size_t available = size_min(free_bytes_locked(budget), budget->bodies_bytes_max - budget->bodies_bytes);
+    bool fits = bytes <= available;
     if (fits) {
-        make_room_locked(budget, bytes);
+        trim_before_use_locked(budget, bytes);
         budget->bodies_bytes += bytes;
     }
     sync_unlock(&budget->mutex);
     return fits;
 }
 
-void budget_return_body(struct budget *budget, size_t bytes)
+void budget_release_body(struct budget *budget, size_t bytes)
 {
     sync_lock(&budget->mutex);
     assert(bytes <= budget->bodies_bytes);
@@ -111,21 +111,21 @@ void budget_return_body(struct budget *budget, size_t bytes)
     sync_unlock(&budget->mutex);
 }
 
-static void line_up_locked(struct budget *budget, struct budget_waiter *waiter)
+static void enqueue_locked(struct budget *budget, struct budget_waiter *waiter)
 {
-    waiter->before = budget->last;
-    waiter->after = NULL;
-    *(budget->last != NULL ? &budget->last->after : &budget->first) = waiter;
+    waiter->previous = budget->last;
+    waiter->next = NULL;
+    *(budget->last != NULL ? &budget->last->next : &budget->first) = waiter;
     budget->last = waiter;
 }
 
-static void leave_line_locked(struct budget *budget, struct budget_waiter *waiter)
+static void dequeue_locked(struct budget *budget, struct budget_waiter *waiter)
 {
-    *(waiter->before != NULL ? &waiter->before->after : &budget->first) = waiter->after;
-    *(waiter->after != NULL ? &waiter->after->before : &budget->last) = waiter->before;
+    *(waiter->previous != NULL ? &waiter->previous->next : &budget->first) = waiter->next;
+    *(waiter->next != NULL ? &waiter->next->previous : &budget->last) = waiter->previous;
 }
 
-/* Waits until it is this waiter's turn and `bytes` are free. */
+/* Waits until this waiter is first in line and `bytes` are free. */
 static bool wait_locked(struct budget *budget, const struct budget_waiter *waiter, size_t bytes, struct work_item *work_item,
                         struct error *err)
 {
@@ -139,7 +139,7 @@ static bool wait_locked(struct budget *budget, const struct budget_waiter *waite
                              bytes, free_bytes_locked(budget), budget->total_bytes);
         if (work_item_stopped(work_item))
             return error_set(err, ERROR_DEADLINE, "the request's time passed while it waited for %zu bytes of memory", bytes);
-        sync_wait_ms(&budget->changed, &budget->mutex, BUDGET_LOOK_MS);
+        sync_wait_ms(&budget->changed, &budget->mutex, BUDGET_POLL_MS);
     }
 }
 
@@ -150,11 +150,11 @@ bool budget_grant(struct budget *budget, struct budget_grant *grant, size_t byte
     sync_lock(&budget->mutex);
     if (grant->bytes > 0)
         budget->owner_count--;
-    line_up_locked(budget, &waiter);
+    enqueue_locked(budget, &waiter);
     bool granted = wait_locked(budget, &waiter, bytes, work_item, err);
-    leave_line_locked(budget, &waiter);
+    dequeue_locked(budget, &waiter);
     if (granted) {
-        make_room_locked(budget, bytes);
+        trim_before_use_locked(budget, bytes);
         grant->bytes += bytes;
         budget->grants_bytes += bytes;
     }
@@ -170,7 +170,7 @@ bool budget_grant_now(struct budget *budget, struct budget_grant *grant, size_t 
     sync_lock(&budget->mutex);
     bool fits = budget->first == NULL && grant->bytes > 0 && bytes <= free_bytes_locked(budget);
     if (fits) {
-        make_room_locked(budget, bytes);
+        trim_before_use_locked(budget, bytes);
         grant->bytes += bytes;
         budget->grants_bytes += bytes;
     }
@@ -178,7 +178,7 @@ bool budget_grant_now(struct budget *budget, struct budget_grant *grant, size_t 
     return fits;
 }
 
-void budget_return_grant(struct budget *budget, struct budget_grant *grant)
+void budget_release_grant(struct budget *budget, struct budget_grant *grant)
 {
     if (grant->bytes == 0)
         return;
@@ -195,9 +195,9 @@ void budget_return_grant(struct budget *budget, struct budget_grant *grant)
 void budget_trim_when_idle(struct budget *budget)
 {
     sync_lock(&budget->mutex);
-    bool idle = budget->bodies_bytes + budget->grants_bytes == 0 && clock_ms() - budget->freed_at_ms >= BUDGET_KEEP_MS;
+    bool idle = budget->bodies_bytes + budget->grants_bytes == 0 && clock_ms() - budget->freed_at_ms >= BUDGET_IDLE_MS;
     if (idle && budget->freed_bytes > 0)
-        let_go_locked(budget);
+        trim_locked(budget);
     sync_unlock(&budget->mutex);
 }
 
@@ -209,7 +209,7 @@ bool budget_is_trimmed(struct budget *budget)
     return trimmed;
 }
 
-void budget_look(struct budget *budget, size_t *ret_bodies_bytes, size_t *ret_grants_bytes)
+void budget_usage(struct budget *budget, size_t *ret_bodies_bytes, size_t *ret_grants_bytes)
 {
     sync_lock(&budget->mutex);
     *ret_bodies_bytes = budget->bodies_bytes;
@@ -220,7 +220,7 @@ void budget_look(struct budget *budget, size_t *ret_bodies_bytes, size_t *ret_gr
 void budget_done(struct budget *budget)
 {
     assert(budget->bodies_bytes == 0 && budget->grants_bytes == 0 && budget->first == NULL);
-    if (budget->spare != NULL)
-        (void)munmap(budget->spare, budget->cached_bytes);
+    if (budget->mapping != NULL)
+        (void)munmap(budget->mapping, budget->mapping_bytes);
     sync_done(&budget->mutex, &budget->changed);
 }

@@ -1,4 +1,4 @@
-/* clock.h: monotonic time. Nanoseconds for what is measured, milliseconds for what is waited for. */
+/* clock.h: monotonic time, in nanoseconds for measuring and in milliseconds for waiting. */
 #ifndef ATTND_SERVER_WORK_CLOCK_H
 #define ATTND_SERVER_WORK_CLOCK_H
 
@@ -19,7 +19,7 @@ static inline int64_t clock_ms(void)
     return clock_ns() / 1000000;
 }
 
-/* Up to a timer tick late, but cheap enough to ask between tiles. */
+/* Up to a timer tick late, but cheap enough to call between tiles. */
 static inline int64_t clock_coarse_ms(void)
 {
     struct timespec now;

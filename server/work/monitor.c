@@ -9,18 +9,18 @@
 #include "server/work/sync.h"
 
 #define MONITOR_TICK_MS 100
-#define MONITOR_PROBE_AFTER_MS 400 /* short jobs are done by then, and their clients see no interim reply */
+#define MONITOR_PROBE_AFTER_MS 400 /* short work is done by then, and its client sees no interim reply */
 
 static const char probe_text[] = "HTTP/1.1 102 Processing\r\n\r\n";
 
-/* True where nobody is left to read the reply. */
+/* True when no client is left to read the reply. */
 static bool client_is_gone_locked(struct connection *connection, short events, int64_t now_ms)
 {
     if (events & (POLLERR | POLLHUP | POLLNVAL))
         return true;
     if (!(events & POLLRDHUP))
         return false;
-    /* TLS says goodbye in both directions, and a bare end of its stream is an abort. */
+    /* TLS closes both directions, and a bare end of its stream is an abort. */
     if (connection->tls)
         return true;
     if (connection->half_closed_at_ms == 0)
@@ -32,8 +32,8 @@ static bool client_is_gone_locked(struct connection *connection, short events, i
     return send(connection->fd, probe_text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) != length;
 }
 
-/* libmicrohttpd waits for the next change of a socket once it has read less than it asked for; so it misses the end of a
- * stream that came together with the last bytes. Ending it once more is such a change. */
+/* After a short read libmicrohttpd waits for the socket's next event; so it misses an end of the stream that came together with
+ * the last bytes. Shutting the socket down for reading is such an event. */
 static void wake_locked(const struct connection *connection)
 {
     (void)shutdown(connection->fd, SHUT_RD);
@@ -43,7 +43,7 @@ static void wake_locked(const struct connection *connection)
 static void watch_clients_locked(struct monitor *monitor, int64_t now_ms)
 {
     size_t count = 0;
-    for (struct connection *c = monitor->first; c != NULL && count < monitor->poll_count_max; c = c->after) {
+    for (struct connection *c = monitor->first; c != NULL && count < monitor->poll_count_max; c = c->next) {
         if (c->phase == CONNECTION_SEND)
             continue;
         monitor->polls[count] = (struct pollfd){.fd = c->fd, .events = POLLRDHUP};
@@ -62,23 +62,23 @@ static void watch_clients_locked(struct monitor *monitor, int64_t now_ms)
     }
 }
 
-/* Takes the stopped jobs that no worker has begun out of the queue. Returns them, linked by `after`. */
+/* Removes the stopped items that no worker has begun from the queue. Returns them, linked by `next`. */
 static struct work_item *take_stopped_locked(struct monitor *monitor)
 {
     struct work_item *taken = NULL;
-    for (struct connection *c = monitor->first; c != NULL; c = c->after) {
+    for (struct connection *c = monitor->first; c != NULL; c = c->next) {
         if (c->phase != CONNECTION_WORK || !work_item_stopped(c->work_item) || !queue_remove(monitor->queue, c->work_item))
             continue;
-        c->work_item->after = taken;
+        c->work_item->next = taken;
         taken = c->work_item;
     }
     return taken;
 }
 
-/* The socket's thread sees the end of the stream and closes, or fails to send and closes. */
+/* The sockets' thread sees the end of the stream, or fails to send, and closes. */
 static void cut_late_locked(struct monitor *monitor, int64_t now_ms)
 {
-    for (struct connection *c = monitor->first; c != NULL; c = c->after) {
+    for (struct connection *c = monitor->first; c != NULL; c = c->next) {
         if (c->phase == CONNECTION_WORK || c->cut || now_ms < c->cut_at_ms)
             continue;
         c->cut = true;
@@ -98,8 +98,8 @@ static void free_garbage(struct monitor_garbage *garbage)
 static void run_all(struct work_item *work_item)
 {
     while (work_item != NULL) {
-        struct work_item *next = work_item->after;
-        work_item->after = NULL;
+        struct work_item *next = work_item->next;
+        work_item->next = NULL;
         work_item->run(work_item);
         work_item = next;
     }
@@ -195,11 +195,11 @@ struct connection *monitor_add(struct monitor *monitor, int fd, bool tls, int64_
         return NULL;
     *connection = (struct connection){.monitor = monitor, .fd = fd, .tls = tls, .cut_at_ms = last_ms, .last_ms = last_ms};
     sync_lock(&monitor->mutex);
-    connection->after = monitor->first;
+    connection->next = monitor->first;
     if (monitor->first == NULL)
         (void)pthread_cond_signal(&monitor->changed);
     else
-        monitor->first->before = connection;
+        monitor->first->previous = connection;
     monitor->first = connection;
     sync_unlock(&monitor->mutex);
     return connection;
@@ -211,9 +211,9 @@ void monitor_remove(struct connection *connection)
         return;
     struct monitor *monitor = connection->monitor;
     sync_lock(&monitor->mutex);
-    *(connection->before != NULL ? &connection->before->after : &monitor->first) = connection->after;
-    if (connection->after != NULL)
-        connection->after->before = connection->before;
+    *(connection->previous != NULL ? &connection->previous->next : &monitor->first) = connection->next;
+    if (connection->next != NULL)
+        connection->next->previous = connection->previous;
     sync_unlock(&monitor->mutex);
     free(connection);
 }

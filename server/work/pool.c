@@ -5,7 +5,7 @@
 
 #include "server/work/sync.h"
 
-/* One run: the lanes take tasks from a shared counter. */
+/* One run: the lanes, one for each thread of the pool, take tasks from a shared counter. */
 struct pool_run {
     executor_task *task;
     void *argument;
@@ -26,10 +26,10 @@ bool pool_start(struct pool *pool, size_t thread_count, struct error *err)
     return true;
 }
 
-/* A lane is never run twice at a time, so its number serves as the tasks' worker number.
+/* No two threads run the same lane at once, so its number serves as the tasks' worker number.
  *
- * The pool's threads are woken and waited for inside of the library; the fence says in C11's terms what that means: the
- * lanes see what the caller wrote before the run, and the caller, whose run lives on its stack, what they did with it. */
+ * The library wakes the threads and waits for them with primitives of its own. The fence states in C11's terms what they guarantee:
+ * the lanes see what the caller wrote before the run, and the caller, whose run lives on its stack, sees what the lanes wrote. */
 static void run_lane(void *argument, size_t lane)
 {
     struct pool *pool = argument;

@@ -12,28 +12,27 @@ void queue_init(struct queue *queue, size_t item_count_max)
 
 bool queue_push(struct queue *queue, struct work_item *work_item)
 {
-    bool room;
     sync_lock(&queue->mutex);
-    room = queue->item_count < queue->item_count_max;
-    if (room) {
-        work_item->before = queue->last;
-        work_item->after = NULL;
+    bool fits = queue->item_count < queue->item_count_max;
+    if (fits) {
+        work_item->previous = queue->last;
+        work_item->next = NULL;
         work_item->queued = true;
-        *(queue->last != NULL ? &queue->last->after : &queue->first) = work_item;
+        *(queue->last != NULL ? &queue->last->next : &queue->first) = work_item;
         queue->last = work_item;
         queue->item_count++;
         (void)pthread_cond_signal(&queue->changed);
     }
     sync_unlock(&queue->mutex);
-    return room;
+    return fits;
 }
 
 static void unlink_locked(struct queue *queue, struct work_item *work_item)
 {
-    *(work_item->before != NULL ? &work_item->before->after : &queue->first) = work_item->after;
-    *(work_item->after != NULL ? &work_item->after->before : &queue->last) = work_item->before;
-    work_item->before = NULL;
-    work_item->after = NULL;
+    *(work_item->previous != NULL ? &work_item->previous->next : &queue->first) = work_item->next;
+    *(work_item->next != NULL ? &work_item->next->previous : &queue->last) = work_item->previous;
+    work_item->previous = NULL;
+    work_item->next = NULL;
     work_item->queued = false;
     queue->item_count--;
 }

@@ -1,6 +1,6 @@
-/* queue.h: jobs that wait for a worker, first come first served, never more than a fixed number.
+/* queue.h: work items that wait for a worker, first in, first out, up to a fixed number.
  *
- * Memory   borrows the jobs; they are linked, so nothing is allocated.
+ * Memory   borrows the items and links them, so it allocates nothing.
  * Threads  every function from any thread. */
 #ifndef ATTND_SERVER_WORK_QUEUE_H
 #define ATTND_SERVER_WORK_QUEUE_H
@@ -21,19 +21,19 @@ struct queue {
 
 void queue_init(struct queue *queue, size_t item_count_max);
 
-/* Returns false where the queue is full. */
+/* Returns false when the queue is full. */
 bool queue_push(struct queue *queue, struct work_item *work_item) __attribute__((warn_unused_result));
 
-/* Waits for a job. Returns NULL once the queue is closed and empty. */
+/* Waits for an item. Returns NULL once the queue is closed and empty. */
 struct work_item *queue_pop(struct queue *queue);
 
-/* Takes a job back. Returns false where it is not in the queue (any more): then a worker has it. */
+/* Removes an item, which the caller then runs. Returns false when it is not in the queue: a worker took it. */
 bool queue_remove(struct queue *queue, struct work_item *work_item) __attribute__((warn_unused_result));
 
-/* How many wait. */
+/* The number of items that wait. */
 size_t queue_length(struct queue *queue);
 
-/* Lets the workers go once the queue is empty. */
+/* Ends the workers once the queue is empty. */
 void queue_close(struct queue *queue);
 
 void queue_done(struct queue *queue);

@@ -1,4 +1,4 @@
-/* sync.h: mutexes and conditions, with the failures that only a bug of ours can cause turned into aborts. */
+/* sync.h: mutexes and conditions; failures that only a bug can cause abort. */
 #ifndef ATTND_SERVER_WORK_SYNC_H
 #define ATTND_SERVER_WORK_SYNC_H
 
@@ -41,7 +41,7 @@ static inline void sync_done(pthread_mutex_t *mutex, pthread_cond_t *condition)
     sync_must(pthread_mutex_destroy(mutex));
 }
 
-/* Waits for the condition, at most `timeout_ms`. May return early: look again at what is waited for. */
+/* Waits for the condition, at most `timeout_ms`. May return early, so check again. */
 static inline void sync_wait_ms(pthread_cond_t *condition, pthread_mutex_t *mutex, int64_t timeout_ms)
 {
     struct timespec until = clock_after_ms(timeout_ms);

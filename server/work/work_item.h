@@ -1,6 +1,6 @@
-/* job.h: one piece of work on its way through the queue to a worker, and the word that nobody wants it any more.
+/* work_item.h: one piece of work on its way through the queue to a worker, and the flag that cancels it.
  *
- * Threads  `stop` may be set from any thread, the first reason stays; the links belong to the queue. */
+ * Threads  `stop` may be set from any thread; the first reason stays. The links belong to the queue. */
 #ifndef ATTND_SERVER_WORK_WORK_ITEM_H
 #define ATTND_SERVER_WORK_WORK_ITEM_H
 
@@ -12,14 +12,14 @@
 
 enum work_item_reason {
     WORK_WANTED = 0,
-    WORK_DEADLINE,    /* its time is up */
-    WORK_CLIENT_GONE, /* nobody is left to read the reply */
+    WORK_DEADLINE,    /* its deadline passed */
+    WORK_CLIENT_GONE, /* its client closed the connection */
 };
 
 struct work_item {
-    struct work_item *before, *after;         /* in the queue; NULL outside of it */
-    bool queued;                              /* guarded by the queue */
-    void (*run)(struct work_item *work_item); /* called once, by a worker, or by whoever took the job back out of the queue */
+    struct work_item *previous, *next;        /* in the queue; NULL outside of it */
+    bool queued;                              /* guarded by the queue's mutex */
+    void (*run)(struct work_item *work_item); /* called once: by a worker, or by the thread that removed it from the queue */
     int64_t deadline_ms;
     atomic_int stop; /* enum work_item_reason */
 };
@@ -35,7 +35,7 @@ static inline enum work_item_reason work_item_why_stopped(const struct work_item
     return (enum work_item_reason)atomic_load_explicit(&work_item->stop, memory_order_relaxed);
 }
 
-/* True once the job is not wanted; asked between tiles, so it costs an atomic load and a coarse clock. */
+/* True once the work was cancelled or its deadline passed. Called between tiles: costs an atomic load and a coarse clock. */
 static inline bool work_item_stopped(struct work_item *work_item)
 {
     if (work_item_why_stopped(work_item) != WORK_WANTED)

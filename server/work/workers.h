@@ -1,4 +1,4 @@
-/* workers.h: the threads that take jobs from the queue and run them. */
+/* workers.h: the threads that take work items from the queue and run them. */
 #ifndef ATTND_SERVER_WORK_WORKERS_H
 #define ATTND_SERVER_WORK_WORKERS_H
 
@@ -18,7 +18,7 @@ struct workers {
 bool workers_start(struct workers *workers, size_t thread_count, struct queue *queue, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Closes the queue and waits until its last job has run. */
+/* Closes the queue and waits until its last item has run. */
 void workers_stop(struct workers *workers);
 
 #endif

@@ -1,4 +1,4 @@
-/* budget_test.c: memory for all requests: who gets it, who waits, who is refused. */
+/* budget_test.c: memory for all requests: what is granted, what waits, what is refused. */
 #include "server/work/budget.h"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ static void rest_ms(long ms)
     (void)nanosleep(&time, NULL);
 }
 
-/* A request that asks for memory on a thread of its own. */
+/* A request for memory on a thread of its own. */
 struct asker {
     struct budget *budget;
     struct budget_grant grant;
@@ -49,7 +49,7 @@ static void asker_start(struct asker *asker, struct budget *budget, size_t bytes
     asker->bytes = bytes;
     asker->work_item = work_until(clock_ms() + 60000);
     assert_int_equal(pthread_create(&asker->thread, NULL, client, asker), 0);
-    rest_ms(100); /* so that it is in line before the next */
+    rest_ms(100); /* so that it is in line before the next one */
 }
 
 static void asker_end(struct asker *asker)
@@ -70,14 +70,14 @@ static void test_bodies_have_a_share(void **state)
     struct budget_grant grant = {0};
     (void)state;
     budget_init(&budget, 100, 60);
-    assert_true(budget_take_body(&budget, 40));
-    assert_false(budget_take_body(&budget, 1));
+    assert_true(budget_reserve_body(&budget, 40));
+    assert_false(budget_reserve_body(&budget, 1));
     take(&budget, &grant, 60); /* the largest grant fits beside any bodies */
-    budget_return_body(&budget, 40);
-    assert_true(budget_take_body(&budget, 40));
-    budget_return_body(&budget, 40);
-    budget_return_grant(&budget, &grant);
-    budget_return_grant(&budget, &grant); /* has nothing any more */
+    budget_release_body(&budget, 40);
+    assert_true(budget_reserve_body(&budget, 40));
+    budget_release_body(&budget, 40);
+    budget_release_grant(&budget, &grant);
+    budget_release_grant(&budget, &grant); /* is empty by now */
     budget_done(&budget);
 }
 
@@ -89,16 +89,16 @@ static void test_grants_leave_less_for_bodies(void **state)
     budget_init(&budget, 100, 50);
     take(&budget, &grants[0], 50);
     take(&budget, &grants[1], 40);
-    assert_true(budget_take_body(&budget, 10));
-    assert_false(budget_take_body(&budget, 1));
-    budget_return_grant(&budget, &grants[0]);
-    assert_true(budget_take_body(&budget, 40));
-    budget_return_body(&budget, 50);
-    budget_return_grant(&budget, &grants[1]);
+    assert_true(budget_reserve_body(&budget, 10));
+    assert_false(budget_reserve_body(&budget, 1));
+    budget_release_grant(&budget, &grants[0]);
+    assert_true(budget_reserve_body(&budget, 40));
+    budget_release_body(&budget, 50);
+    budget_release_grant(&budget, &grants[1]);
     budget_done(&budget);
 }
 
-/* Where nobody will give back, waiting would be of no use. */
+/* When no request will release memory, waiting is of no use. */
 static void test_refused_at_once(void **state)
 {
     struct budget budget;
@@ -114,17 +114,17 @@ static void test_refused_at_once(void **state)
     assert_false(budget_grant(&budget, &grant, SIZE_MAX, &work_item, &err));
     assert_int_equal(err.code, ERROR_NO_MEMORY);
 
-    /* Its own grant does not count as somebody else's. */
+    /* Its own grant does not count as another request's. */
     error_init(&err);
     take(&budget, &grant, 50);
     assert_false(budget_grant(&budget, &grant, 60, &work_item, &err));
     assert_int_equal(err.code, ERROR_NO_MEMORY);
     assert_int_equal(grant.bytes, 50);
-    budget_return_grant(&budget, &grant);
+    budget_release_grant(&budget, &grant);
     budget_done(&budget);
 }
 
-/* First come, first served, also where a later one would fit. */
+/* First come, first served, even when a later one would fit. */
 static void test_waits_in_line(void **state)
 {
     struct budget budget;
@@ -137,16 +137,16 @@ static void test_waits_in_line(void **state)
     asker_start(&small, &budget, 10);
     assert_false(atomic_load(&large.answered));
     assert_false(atomic_load(&small.answered));
-    budget_return_grant(&budget, &first);
+    budget_release_grant(&budget, &first);
     asker_end(&large);
     asker_end(&small);
     assert_true(large.granted && small.granted);
-    budget_return_grant(&budget, &large.grant);
-    budget_return_grant(&budget, &small.grant);
+    budget_release_grant(&budget, &large.grant);
+    budget_release_grant(&budget, &small.grant);
     budget_done(&budget);
 }
 
-/* Two that hold what the other needs: the one that asked first is refused, and then the other is served. */
+/* Two that each own what the other needs: the first in line is refused, then the other is served. */
 static void test_no_deadlock(void **state)
 {
     struct budget budget;
@@ -162,16 +162,16 @@ static void test_no_deadlock(void **state)
     atomic_store(&a.answered, false);
     assert_int_equal(pthread_create(&a.thread, NULL, client, &a), 0);
     rest_ms(100);
-    assert_false(atomic_load(&a.answered)); /* b may give back */
+    assert_false(atomic_load(&a.answered)); /* b may release its grant */
     assert_int_equal(pthread_create(&b.thread, NULL, client, &b), 0);
     asker_end(&a);
     assert_false(a.granted);
     assert_int_equal(a.err.code, ERROR_NO_MEMORY);
-    budget_return_grant(&budget, &a.grant);
+    budget_release_grant(&budget, &a.grant);
     asker_end(&b);
     assert_true(b.granted);
     assert_int_equal(b.grant.bytes, 80);
-    budget_return_grant(&budget, &b.grant);
+    budget_release_grant(&budget, &b.grant);
     budget_done(&budget);
 }
 
@@ -195,11 +195,11 @@ static void test_stopped_while_waiting(void **state)
     asker_end(&gone);
     assert_false(gone.granted);
     assert_int_equal(gone.err.code, ERROR_DEADLINE);
-    budget_return_grant(&budget, &first);
+    budget_release_grant(&budget, &first);
     budget_done(&budget);
 }
 
-/* Many at once: the sum stays under the total, and all is given back. */
+/* Many at once: the sum stays under the total, and all is released. */
 static void *take_and_return(void *argument)
 {
     struct budget *budget = argument;
@@ -207,12 +207,12 @@ static void *take_and_return(void *argument)
         struct budget_grant grant = {0};
         struct error err = {0};
         struct work_item work_item = work_until(clock_ms() + 60000);
-        bool body = budget_take_body(budget, i % 20);
+        bool body = budget_reserve_body(budget, i % 20);
         if (!budget_grant(budget, &grant, 1 + i * 7 % 60, &work_item, &err))
             assert_int_equal(err.code, ERROR_NO_MEMORY);
-        budget_return_grant(budget, &grant);
+        budget_release_grant(budget, &grant);
         if (body)
-            budget_return_body(budget, i % 20);
+            budget_release_body(budget, i % 20);
     }
     return NULL;
 }
@@ -230,7 +230,7 @@ static void test_many_threads(void **state)
     budget_done(&budget); /* asserts that nothing is left */
 }
 
-/* ---- Addresses that are kept ---- */
+/* ---- The cached mapping ---- */
 
 #define PAGE_BYTES ((size_t)65536)
 
@@ -241,61 +241,61 @@ static void *map(size_t bytes)
     return memset(mapped, 1, bytes);
 }
 
-static void test_keeps_the_largest(void **state)
+static void test_caches_the_largest_mapping(void **state)
 {
     struct budget budget;
     void *small = map(PAGE_BYTES), *large = map(2 * PAGE_BYTES), *mapped = small;
     size_t bytes = PAGE_BYTES;
     (void)state;
     budget_init(&budget, 4 * PAGE_BYTES, 0);
-    assert_null(budget_take_cached(&budget, &bytes));
-    budget_keep_cached(&budget, &mapped, &bytes);
+    assert_null(budget_take_mapping(&budget, &bytes));
+    budget_cache_mapping(&budget, &mapped, &bytes);
     assert_null(mapped);
     assert_int_equal(bytes, 0);
 
     mapped = large;
     bytes = 2 * PAGE_BYTES;
-    budget_keep_cached(&budget, &mapped, &bytes);
+    budget_cache_mapping(&budget, &mapped, &bytes);
     assert_ptr_equal(mapped, small);
     assert_int_equal(bytes, PAGE_BYTES);
-    budget_keep_cached(&budget, &mapped, &bytes);
+    budget_cache_mapping(&budget, &mapped, &bytes);
     assert_ptr_equal(mapped, small);
-    budget_rest_cached(&budget);
-    budget_rest_cached(&budget);
+    budget_mark_mapping_free(&budget);
+    budget_mark_mapping_free(&budget);
 
     bytes = 3 * PAGE_BYTES;
-    assert_null(budget_take_cached(&budget, &bytes));
+    assert_null(budget_take_mapping(&budget, &bytes));
     bytes = 10;
-    assert_ptr_equal(budget_take_cached(&budget, &bytes), large);
+    assert_ptr_equal(budget_take_mapping(&budget, &bytes), large);
     assert_int_equal(bytes, 2 * PAGE_BYTES);
-    assert_null(budget_take_cached(&budget, &bytes));
-    budget_rest_cached(&budget);
+    assert_null(budget_take_mapping(&budget, &bytes));
+    budget_mark_mapping_free(&budget);
     memset(large, 2, bytes);
     assert_int_equal(munmap(large, bytes), 0);
-    budget_keep_cached(&budget, &mapped, &(size_t){PAGE_BYTES});
+    budget_cache_mapping(&budget, &mapped, &(size_t){PAGE_BYTES});
     budget_done(&budget);
 }
 
-/* What is kept counts as given back, and goes when others need the room. */
-static void test_lets_go_of_what_is_kept(void **state)
+/* The cached mapping counts as released, and is unmapped when others need the memory. */
+static void test_unmaps_when_memory_is_needed(void **state)
 {
     struct budget budget;
     void *mapped = map(PAGE_BYTES);
     size_t bytes = PAGE_BYTES;
     (void)state;
     budget_init(&budget, 2 * PAGE_BYTES, 0);
-    assert_true(budget_take_body(&budget, PAGE_BYTES));
-    budget_keep_cached(&budget, &mapped, &bytes);
-    budget_return_body(&budget, PAGE_BYTES);
-    assert_true(budget_take_body(&budget, 2 * PAGE_BYTES));
+    assert_true(budget_reserve_body(&budget, PAGE_BYTES));
+    budget_cache_mapping(&budget, &mapped, &bytes);
+    budget_release_body(&budget, PAGE_BYTES);
+    assert_true(budget_reserve_body(&budget, 2 * PAGE_BYTES));
     bytes = 1;
-    assert_null(budget_take_cached(&budget, &bytes));
-    budget_return_body(&budget, 2 * PAGE_BYTES);
+    assert_null(budget_take_mapping(&budget, &bytes));
+    budget_release_body(&budget, 2 * PAGE_BYTES);
     budget_done(&budget);
 }
 
-/* Kept while requests come or one is at work, and gone once there was nothing to do for a while. */
-static void test_lets_go_when_idle(void **state)
+/* Cached while there are requests, and unmapped after a second without any. */
+static void test_unmaps_when_idle(void **state)
 {
     struct budget budget;
     void *mapped = map(PAGE_BYTES);
@@ -303,23 +303,23 @@ static void test_lets_go_when_idle(void **state)
     (void)state;
     budget_init(&budget, 4 * PAGE_BYTES, 0);
     assert_true(budget_is_trimmed(&budget));
-    assert_true(budget_take_body(&budget, PAGE_BYTES));
-    assert_true(budget_take_body(&budget, PAGE_BYTES));
-    budget_keep_cached(&budget, &mapped, &bytes);
-    budget_return_body(&budget, PAGE_BYTES);
+    assert_true(budget_reserve_body(&budget, PAGE_BYTES));
+    assert_true(budget_reserve_body(&budget, PAGE_BYTES));
+    budget_cache_mapping(&budget, &mapped, &bytes);
+    budget_release_body(&budget, PAGE_BYTES);
     budget_trim_when_idle(&budget);
     assert_false(budget_is_trimmed(&budget));
     rest_ms(1200);
     budget_trim_when_idle(&budget);
-    assert_false(budget_is_trimmed(&budget)); /* the other body is there */
-    budget_return_body(&budget, PAGE_BYTES);
+    assert_false(budget_is_trimmed(&budget)); /* the other body is in use */
+    budget_release_body(&budget, PAGE_BYTES);
     budget_trim_when_idle(&budget);
     assert_false(budget_is_trimmed(&budget));
     rest_ms(1200);
     budget_trim_when_idle(&budget);
     assert_true(budget_is_trimmed(&budget));
     bytes = 1;
-    assert_null(budget_take_cached(&budget, &bytes));
+    assert_null(budget_take_mapping(&budget, &bytes));
     budget_done(&budget);
 }
 
@@ -333,9 +333,9 @@ int main(void)
         cmocka_unit_test(test_no_deadlock),
         cmocka_unit_test(test_stopped_while_waiting),
         cmocka_unit_test(test_many_threads),
-        cmocka_unit_test(test_keeps_the_largest),
-        cmocka_unit_test(test_lets_go_of_what_is_kept),
-        cmocka_unit_test(test_lets_go_when_idle),
+        cmocka_unit_test(test_caches_the_largest_mapping),
+        cmocka_unit_test(test_unmaps_when_memory_is_needed),
+        cmocka_unit_test(test_unmaps_when_idle),
     };
     return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
 }

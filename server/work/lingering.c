@@ -1,4 +1,4 @@
-#include "server/http/lingering.h"
+#include "server/work/lingering.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,11 +8,11 @@
 #include "core/size.h"
 #include "server/work/clock.h"
 
-/* So that one fast sender does not keep the tick from the others. */
+/* So that one fast sender does not starve the others. */
 #define LINGER_READS_MAX 64
 
-/* By then libmicrohttpd has said goodbye under TLS, and what is left is to end the stream below it. */
-#define LINGER_GOODBYE_MS 200
+/* By then libmicrohttpd has closed the TLS session, and only the TCP stream is left to end. */
+#define LINGER_SHUTDOWN_MS 200
 
 static void remove_at(struct lingering *lingering, size_t i)
 {
@@ -32,7 +32,7 @@ void lingering_add(struct lingering *lingering, int fd)
     lingering->count++;
 }
 
-/* Returns true once the client has closed or its time or bytes are used up. */
+/* Returns true once the client closed, or its time or bytes are used up. */
 static bool drop_input(struct lingering *lingering, size_t i, int64_t now_ms)
 {
     for (int reads = 0; reads < LINGER_READS_MAX; reads++) {
@@ -51,7 +51,7 @@ void lingering_tick(struct lingering *lingering)
 {
     int64_t now_ms = clock_ms();
     for (size_t i = 0; i < lingering->count;) {
-        if (now_ms - lingering->sockets[i].since_ms >= LINGER_GOODBYE_MS)
+        if (now_ms - lingering->sockets[i].since_ms >= LINGER_SHUTDOWN_MS)
             (void)shutdown(lingering->sockets[i].fd, SHUT_WR);
         if (drop_input(lingering, i, now_ms))
             remove_at(lingering, i);
