@@ -93,8 +93,8 @@ KERNEL_neon := -DKERNEL_NEON -fno-schedule-insns
 objects = $(patsubst %.c,$(B)/%.o,$(wildcard $(1)))
 programs = $(patsubst %.c,$(B)/%,$(wildcard $(1)))
 
-KERNEL_OBJECTS := $(foreach target,$(KERNEL_TARGETS),$(patsubst %.c,$(B)/%.$(target).o,$(wildcard core/kernels/target/*.c)))
-LAYER_OBJECTS := $(call objects,core/*.c core/attention/*.c core/kernels/*.c api/*.c api/*/*.c) $(KERNEL_OBJECTS)
+KERNEL_OBJECTS := $(foreach target,$(KERNEL_TARGETS),$(B)/core/kernels/table.$(target).o)
+LAYER_OBJECTS := $(filter-out $(B)/core/kernels/table.o,$(call objects,core/*.c core/*/*.c api/*.c api/*/*.c)) $(KERNEL_OBJECTS)
 SERVER_OBJECTS := $(call objects,server/*.c server/*/*.c)
 
 UNIT_TESTS := $(call programs,tests/unit/*_test.c)
@@ -162,7 +162,7 @@ $(B)/%.o: %.c Makefile VERSION | $(B)/.deps
 	$(Q)mkdir -p $(@D) && $(COMPILE)
 
 define kernel_rule
-$(B)/core/kernels/target/%.$(1).o: core/kernels/target/%.c Makefile VERSION | $(B)/.deps
+$(B)/core/kernels/table.$(1).o: core/kernels/table.c Makefile VERSION | $(B)/.deps
 	$$(call say,CC,"$$< ($(1))")
 	$$(Q)mkdir -p $$(@D) && $$(COMPILE) $(KERNEL_NUMBERS) $(KERNEL_SANITIZE) -DKERNEL_TARGET=$(1) $(KERNEL_$(1))
 endef

@@ -1,34 +1,11 @@
-/* bias.inc.h: loops over one row that the compiler turns into vectors by itself. Included once a precision, with REAL, LANES (a
- * vector of them) and NAME(x) defined. */
+/* rows.inc.h: ALiBi and multiplication by a factor, over one row. Included once a precision, with REAL, LANES (a vector of them) and
+ * NAME(x) defined. */
 
 static void NAME(alibi_row)(REAL *row, size_t count, double distance, double slope)
 {
     for (size_t j = 0; j < count; j++)
         row[j] -=
             (REAL)(slope * fabs(distance - (double)(int32_t)j)); /* a tile's columns fit an int32_t, which converts fast */
-}
-
-static bool NAME(keep_row)(REAL *row, size_t count, const unsigned char *keep)
-{
-    int32_t nonfinite = 0;
-    for (size_t j = 0; j < count; j++) {
-        REAL score = row[j];
-        nonfinite |= (keep[j] != 0) & !(score - score == 0);
-        row[j] = keep[j] != 0 ? score : -(REAL)INFINITY;
-    }
-    return nonfinite == 0;
-}
-
-static bool NAME(add_row)(REAL *row, size_t count, const REAL *add)
-{
-    int32_t nonfinite = 0;
-    for (size_t j = 0; j < count; j++) {
-        REAL score = row[j] + add[j];
-        bool masked = add[j] == -(REAL)INFINITY;
-        nonfinite |= !masked & !(score - score == 0);
-        row[j] = masked ? -(REAL)INFINITY : score;
-    }
-    return nonfinite == 0;
 }
 
 static void NAME(scale_row)(REAL *to, const REAL *from, size_t count, REAL factor)
