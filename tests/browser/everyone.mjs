@@ -18,7 +18,7 @@ for (const scheme of ["light", "dark"])
             await usePreset(page, "alibi");
             await shoot(page, `alibi-${width}-${scheme}`);
             await usePreset(page, "window");
-            await after(page, () => page.check("#layers"));
+            await after(page, () => page.check("#mask-reasons"));
             await shoot(page, `window-${width}-${scheme}`);
             ok(await page.$eval("#view-map", (tab) => tab.getBoundingClientRect().left >= tab.parentElement.getBoundingClientRect().left), "the chosen tab is in sight");
             if (width !== 390) return;
@@ -80,7 +80,7 @@ test("everything that can be clicked can be reached by Tab, and is seen to be", 
         if (reached.has(at[0]) && reached.size > 30 && at[0] === "preset-back") break;
         reached.add(at[0]);
     }
-    for (const id of ["preset", "theme", "help", "f-seed", "f-causal", "run", "file", "view-map", "map", "palette", "layers", "permalink"])
+    for (const id of ["preset", "theme", "help", "f-seed", "f-causal", "run", "file", "view-map", "map", "palette", "mask-reasons", "permalink"])
         ok(reached.has(id), `${id} was not reached: ${[...reached].join(", ")}`);
 });
 

@@ -76,13 +76,13 @@ test("what the server refuses stands at its field, in the server's words", async
     }
 });
 
-test("what is no number or no JSON is told before it is sent", async (t) => {
+test("what is neither a number nor JSON is refused before it is sent", async (t) => {
     const page = await open(t);
     await page.fill("#f-seed", "twelve");
     equal(await page.textContent("#e-seed"), "\"twelve\" is not a number", "seed");
     await page.click("#more summary");
     await page.fill("#f-mask", "[[1, ");
-    ok(/no JSON/.test(await page.textContent("#e-mask")), "mask");
+    ok(/not JSON/.test(await page.textContent("#e-mask")), "mask");
 });
 
 test("a request is pasted, into the box and onto the page", async (t) => {
@@ -106,7 +106,7 @@ test("a request is pasted, into the box and onto the page", async (t) => {
     await page.waitForFunction(() => /did you mean/.test(document.getElementById("problem").textContent));
 });
 
-test("own weights, of 2 to 5 axes", async (t) => {
+test("your weights, of 2 to 5 axes", async (t) => {
     const page = await open(t);
     await useJson(page, [[0.25, 0.75], [1, 0]]);
     near(await readTable(page), [[0.25, 0.75], [1, 0]], 0, "[T,T]");
@@ -142,7 +142,7 @@ test("files are dropped: .npy, .safetensors, .json", async (t) => {
     await after(page, () => drop(page, [["request.json", JSON.stringify({ seed: 7, x: { shape: [3, 4] }, projection: "identity", return: ["lse"], decimals: 2 })]]));
     near(await readTable(page), (await ask({ seed: 7, x: { shape: [3, 4] }, projection: "identity" }, ["weights"])).weights, AS_PRINTED, "a request");
     await drop(page, [["bad.npy", Buffer.from("nonsense, and longer than twelve")]]);
-    await page.waitForFunction(() => /bad\.npy: this is no \.npy file/.test(document.getElementById("problem").textContent));
+    await page.waitForFunction(() => /bad\.npy: this is not a \.npy file/.test(document.getElementById("problem").textContent));
 });
 
 test("tensors dropped by name become fields; large ones travel as binary", async (t) => {

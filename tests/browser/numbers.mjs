@@ -68,7 +68,7 @@ test("cells have the colours of their numbers", async (t) => {
     ok(r2 > b2, "a positive score is orange");
 });
 
-test("a masked cell is hatched, says why, and has a layer", async (t) => {
+test("a masked cell is hatched, says why, and can show the reason as a colour", async (t) => {
     t.expect(/willReadFrequently/);
     const page = await open(t);
     const box = await page.locator("#map").boundingBox(), at = await page.evaluate(() => { const { map } = document.getElementById("map"); return [map.x(6.5), map.y(2.5)]; });
@@ -76,12 +76,12 @@ test("a masked cell is hatched, says why, and has a layer", async (t) => {
     await page.waitForSelector(".tip:not([hidden])");
     ok(/query 2 → key 6.*masked by causal: the key comes after the query/.test(await page.textContent(".tip")), await page.textContent(".tip"));
     await page.mouse.click(box.x + at[0], box.y + at[1]);
-    equal(await page.textContent("#cell-masked"), "causal", "why");
+    equal(await page.textContent("#cell-mask-reasons"), "causal", "why");
     equal(await page.textContent("#cell-masked"), "−∞", "softmax sees");
     const plain = await colorAt(page, 2, 6);
-    await after(page, () => page.check("#layers"));
-    const layered = await colorAt(page, 2, 6);
-    ok(layered[2] > layered[0] + 10 && String(plain) !== String(layered), `a blue layer, ${layered}`);
+    await after(page, () => page.check("#mask-reasons"));
+    const coloured = await colorAt(page, 2, 6);
+    ok(coloured[2] > coloured[0] + 10 && String(plain) !== String(coloured), `blue, ${coloured}`);
 });
 
 test("the cell panel tells how a weight came about", async (t) => {
@@ -121,7 +121,7 @@ test("a key with two reasons names both; masks and padding are told apart", asyn
     await useJson(page, request);
     const why = async (i, j) => {
         await chooseCell(page, i, j);
-        return page.textContent("#cell-masked");
+        return page.textContent("#cell-mask-reasons");
     };
     equal(await why(0, 2), "causal, padding", "query 0, key 2");
     equal(await why(2, 2), "padding", "query 2, key 2");

@@ -10,5 +10,6 @@ import "./export.mjs";
 import "./everyone.mjs";
 import "./docs.mjs";
 import "./server.mjs";
+import "./source.mjs";
 
 await run(process.argv[2]);

@@ -140,21 +140,21 @@ test("a large rectangle: tiles become whole, far cells are right, other stages c
     await page.focus("#map");
     await page.keyboard.press("Control+End");
     equal(await page.textContent("#cell-title"), "query 699 → key 1599", "the far corner");
-    ok(!(await page.evaluate(() => document.getElementById("map").map.picture.bits)), "nothing masked");
+    ok(!(await page.evaluate(() => document.getElementById("map").map.picture.reasonBits)), "nothing masked");
     await useStage(page, "scores");
     await page.waitForFunction(() => document.getElementById("map").map.picture.stage === "scores");
 });
 
 // Of a tile whose pixels cover several cells: how many show the right colour, one step aside at the most, and which do not.
 const checkTile = ([level, tileX, tileY]) => {
-    const { map } = document.getElementById("map"), { tiles } = map, { matrix: { rows, cols, data }, scale, bits, bansHide } = tiles.picture, step = 1 << level;
+    const { map } = document.getElementById("map"), { tiles } = map, { matrix: { rows, cols, data }, scale, reasonBits, hidesMasked } = tiles.picture, step = 1 << level;
     const canvas = tiles.make(level, level, tileX, tileY), seen = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
     const wrong = [];
     let shown = 0, empty = 0;
     seen.forEach((color, at) => {
         const i0 = tileY * 128 * step + Math.floor(at / canvas.width) * step, j0 = tileX * 128 * step + (at % canvas.width) * step, cells = [];
         for (let i = i0; i < Math.min(rows, i0 + step); i++)
-            for (let j = j0; j < Math.min(cols, j0 + step); j++) if (!bansHide || !bits(i, j)) cells.push([data[i * cols + j], tiles.maxima?.[i] ?? 1]);
+            for (let j = j0; j < Math.min(cols, j0 + step); j++) if (!hidesMasked || !reasonBits(i, j)) cells.push([data[i * cols + j], tiles.maxima?.[i] ?? 1]);
         if (!color) return void (cells.length ? wrong.push([i0, j0, "empty"]) : empty++);
         shown++;
         const [value, max] = cells.reduce((a, b) => (Math.abs(b[0]) / b[1] > Math.abs(a[0]) / a[1] ? b : a)), index = scale.index(value, max);

@@ -1,15 +1,16 @@
 // api.js: talks to attnd. Tensors travel as safetensors where they are large, in both directions.
 
-import { Tensor, tensorFromJson, tensorToJson, parseJson } from "./tensor.js";
 import { readSafetensors, writeSafetensors } from "./files.js";
+import { plainRequest } from "./request.js";
+import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
 
 const BINARY = "application/x-safetensors";
-const JSON_NUMBERS_MAX = 4096; // more numbers in a request's tensors than this are sent as they lie in memory
+const JSON_NUMBERS_MAX = 4096; // a request with more numbers is sent as safetensors
 
 let key = null;
 try {
     key = sessionStorage.getItem("attnd-key");
-} catch { /* a page without storage asks for the key again */ }
+} catch { /* without storage the page asks for the key again */ }
 
 export const base = new URL("./", document.baseURI);
 
@@ -21,7 +22,7 @@ export function setKey(text) {
     } catch { /* as above */ }
 }
 
-// The server's own words: RFC 9457's fields.
+// An error reply in the server's words: the fields of RFC 9457.
 export class Problem extends Error {
     constructor(fields) {
         super(fields.detail ?? fields.title ?? "the request failed");
@@ -41,15 +42,6 @@ function* tensorsIn(request, prefix = "") {
         if (value instanceof Tensor) yield [prefix + name, value];
         else if (name === "projection" && value && typeof value === "object") yield* tensorsIn(value, "projection.");
     }
-}
-
-// The request as plain JSON, tensors as {"shape", "data"}; booleans stay booleans.
-export function plainRequest(request) {
-    return JSON.parse(JSON.stringify(request, (_, value) => {
-        if (!(value instanceof Tensor)) return value;
-        const plain = tensorToJson(value);
-        return value.boolean ? { shape: plain.shape, data: plain.data.map(Boolean) } : plain;
-    }));
 }
 
 function body(request) {
@@ -91,8 +83,8 @@ async function readProblem(response) {
         retryAfter: response.headers.get("Retry-After") });
 }
 
-// Computes what `names` says. Returns { tensors, applied, warnings, timings, elapsedMs, bytes }; throws Problem, or an
-// AbortError where `signal` says so.
+// Computes the results in `names`. Returns { tensors, applied, warnings, timings, elapsedMs, bytes }; throws Problem, or an
+// AbortError where `signal` cancels it.
 export async function compute(request, names, signal) {
     const { type, data } = body({ ...request, return: names });
     const headers = { "Content-Type": type, Accept: `${BINARY}, application/json;q=0.5` };

@@ -1,43 +1,29 @@
-// app.js: the page's one state, and what is drawn from it. Views read it; whoever changes it calls one of its methods, and all
-// who asked with on() hear of it.
+// app.js: the page's state in one place, and the pictures derived from it. Code that changes the state calls a method of App,
+// which notifies the listeners registered with on():
 //
-//   "request"   the request or its labels changed        "run"    there is a new result (or none)
-//   "view"      what is looked at, and how, changed      "cell"   the chosen cell changed
-//   "busy"      a computation began or ended             "problem"  something failed (null: no more)
+//   "request"   the request or its labels changed        "run"      a new result arrived
+//   "view"      what is shown, or how, changed           "cell"     the chosen cell changed
+//   "busy"      a computation began or ended             "problem"  something failed, or the failure is over
 
-import { Problem, compute, plainRequest } from "./api.js";
-import { Bans } from "./mask_reasons.js";
+import { Problem, compute } from "./api.js";
 import { Scale, extent } from "./color.js";
+import { MaskReasons } from "./mask_reasons.js";
 import { PRESETS } from "./presets.js";
-import { MEAN, Run, STAGES, namesFor, ownRun } from "./run.js";
-import { Tensor } from "./tensor.js";
+import { cellsOf, namesFor } from "./request.js";
+import { MEAN, Run, STAGES, weightsRun } from "./run.js";
+
+const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
 
 export const VIEW_DEFAULTS = {
     tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, palette: "viridis", mode: "linear",
-    hideFirst: false, layers: false, threshold: 0.05, topk: 8, compare: "float64", patch: "",
+    hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "float64", patch: "",
 };
-
-// Cells of one stage over all heads and items, guessed from the request alone; 0 where it does not tell.
-export function cellsOf(request) {
-    const shape = (t) => t?.shape ?? (Array.isArray(t) ? shapeOfNested(t) : null);
-    const q = shape(request.query ?? request.x), k = shape(request.key ?? request.context ?? request.x);
-    if (!q || !k || q.length < 2 || k.length < 2) return 0;
-    const token = (s) => (s.length === 4 && request.layout === "bthd" ? s[1] : s.at(-2));
-    const lead = q.length === 4 ? q[0] * (request.layout === "bthd" ? q[2] : q[1]) : (q.length === 3 ? q[0] : 1) * (request.num_heads ?? 1);
-    return lead * token(q) * (token(k) + (shape(request.past_key)?.at(-2) ?? 0));
-}
-
-function shapeOfNested(value) {
-    const shape = [];
-    for (let at = value; Array.isArray(at); at = at[0]) shape.push(at.length);
-    return shape;
-}
 
 class App {
     constructor() {
         this.listeners = new Map();
         this.request = {};
-        this.own = null; // the user's weights; then nothing is computed
+        this.weights = null; // the user's weights: nothing is computed
         this.preset = null;
         this.labels = { rows: null, cols: null };
         this.view = { ...VIEW_DEFAULTS };
@@ -46,7 +32,7 @@ class App {
         this.problem = null;
         this.busy = null;
         this.extents = new WeakMap();
-        this.offline = false; // a standalone copy: there is nobody to ask
+        this.offline = false; // a self-contained copy of the page has no server
     }
 
     on(event, listener) {
@@ -57,11 +43,11 @@ class App {
         for (const listener of this.listeners.get(event) ?? []) listener();
     }
 
-    // ---- what is asked ----
+    // ---- the request ----
 
     setRequest(request, { view = {}, preset = null, labels } = {}) {
         this.request = request;
-        this.own = null;
+        this.weights = null;
         this.preset = preset;
         if (labels) this.labels = labels;
         Object.assign(this.view, view);
@@ -79,20 +65,20 @@ class App {
         return this.usePreset(PRESETS[(at + step + PRESETS.length) % PRESETS.length]);
     }
 
-    // The form's fields change one at a time; `undefined` leaves a field out.
+    // Sets the fields in `changes`; undefined removes one.
     changeRequest(changes) {
         const request = { ...this.request, ...changes };
         for (const name of Object.keys(request)) if (request[name] === undefined) delete request[name];
         this.request = request;
-        this.own = null;
+        this.weights = null;
         this.preset = null;
         this.tell("request");
     }
 
-    useOwn(tensor, name = "own weights") {
-        const run = ownRun(tensor);
+    useWeights(tensor, name = "your weights") {
+        const run = weightsRun(tensor);
         this.cancel();
-        Object.assign(this, { own: tensor, ownName: name, preset: null, problem: null });
+        Object.assign(this, { weights: tensor, weightsName: name, preset: null, problem: null });
         Object.assign(this.view, { stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null });
         this.tell("request");
         this.tell("problem");
@@ -100,7 +86,7 @@ class App {
     }
 
     get large() {
-        return cellsOf(this.request) > 1 << 19;
+        return cellsOf(this.request) > AUTO_RUN_CELLS_MAX;
     }
 
     // ---- computing ----
@@ -114,7 +100,7 @@ class App {
         }
     }
 
-    // Runs `task` as the one computation under way. Returns its result; undefined where it was cancelled or failed.
+    // Cancels the computation under way, if any, and runs `task`. Returns its result; undefined if it was cancelled or failed.
     async busyWith(text, task) {
         this.cancel();
         const controller = (this.controller = new AbortController());
@@ -142,9 +128,8 @@ class App {
     }
 
     async compute() {
-        const request = this.request;
-        const names = namesFor(request, cellsOf(request));
-        const reply = await this.busyWith("Computing", (signal) => compute(request, names, signal));
+        const { request } = this;
+        const reply = await this.busyWith("Computing", (signal) => compute(request, namesFor(request), signal));
         if (!reply) return;
         this.problem = null;
         this.tell("problem");
@@ -154,7 +139,7 @@ class App {
 
     take(run) {
         this.run = run;
-        this.bans = new Bans(run);
+        this.maskReasons = new MaskReasons(run);
         const { L, B, H, Tq, Tk } = run.dims, { view } = this, within = (x, most) => (x === MEAN ? x : Math.min(x, most - 1));
         Object.assign(view, { layer: within(view.layer, L), batch: within(view.batch, B), head: within(view.head, H) });
         view.heads = view.heads.filter((head) => head === MEAN || head < H);
@@ -163,7 +148,7 @@ class App {
         this.tell("run");
     }
 
-    // Fetches what a stage's picture needs. Returns false where it could not.
+    // Fetches the results that the stages' pictures need. Returns whether all are here.
     async need(...stages) {
         const run = this.run, names = [...new Set(stages.flatMap((stage) => run?.missing(stage) ?? []))];
         if (!names.length) return true;
@@ -175,11 +160,11 @@ class App {
         return true;
     }
 
-    // ---- what is looked at ----
+    // ---- the view ----
 
     setView(changes) {
         Object.assign(this.view, changes);
-        // The output's columns are no keys.
+        // The output's columns are not keys.
         if (changes.stage && this.view.cell && this.view.cell[1] >= (this.matrix()?.cols ?? Infinity)) this.view.cell[1] = 0;
         if ("cell" in changes && Object.keys(changes).length === 1) this.tell("cell");
         else this.tell("view");
@@ -199,7 +184,7 @@ class App {
         return run?.matrix(stage, { ...this.at(), head }) ?? null;
     }
 
-    // Over all heads, so that their pictures can be compared.
+    // The range of values over all heads, so that their pictures share one colour scale.
     extent(stage, run = this.run) {
         const { layer, batch, hideFirst } = this.view, id = [stage, layer, batch, hideFirst, run.tensors.size].join();
         if (!this.extents.has(run)) this.extents.set(run, new Map());
@@ -216,19 +201,19 @@ class App {
         return new Scale({ signed: signed || negative, mode, palette, max, dark: isDark() });
     }
 
-    // What a heat map draws; null where the stage is not here.
+    // The input of a heat map; null if the stage has not been fetched.
     picture(stage = this.view.stage, head = this.view.head) {
         const matrix = this.matrix(stage, head);
-        return matrix && this.pictureOf(matrix, stage, this.scale(stage), this.bans, head);
+        return matrix && this.pictureOf(matrix, stage, this.scale(stage), this.maskReasons, head);
     }
 
-    pictureOf(matrix, stage, scale, bans, head = this.view.head) {
+    pictureOf(matrix, stage, scale, maskReasons, head = this.view.head) {
         const output = stage === "output", batch = this.view.batch, h = head === MEAN ? 0 : head;
         return {
             matrix, scale, stage,
-            bits: !output && bans?.any ? (i, j) => bans.bits(batch, h, i, j) : null,
-            bansHide: stage === "weights" || stage === "masked_scores" || stage === "bias",
-            layers: this.view.layers && !output,
+            reasonBits: !output && maskReasons?.any ? (i, j) => maskReasons.bits(batch, h, i, j) : null,
+            hidesMasked: stage === "weights" || stage === "masked_scores" || stage === "bias",
+            showsReasons: this.view.showReasons && !output,
             hideFirst: this.view.hideFirst && !output,
             rowLabels: this.labels.rows,
             colLabels: output ? null : this.labels.cols,
@@ -242,17 +227,12 @@ class App {
     }
 
     pin() {
-        this.pinned = { run: this.run, name: this.name, bans: this.bans };
+        this.pinned = { run: this.run, name: this.name, maskReasons: this.maskReasons };
         this.tell("view");
     }
 
     get name() {
-        return this.own ? this.ownName : PRESETS.find(({ id }) => id === this.preset)?.title ?? "this request";
-    }
-
-    // Whether a link can hold all of the state.
-    get plain() {
-        return plainRequest(this.request);
+        return this.weights ? this.weightsName : PRESETS.find(({ id }) => id === this.preset)?.title ?? "this request";
     }
 }
 
@@ -262,4 +242,3 @@ export const isDark = () => {
 };
 
 export const app = new App();
-export { Tensor };

@@ -1,8 +1,9 @@
-// code.js: this request in other words: curl, Python, JavaScript, and PyTorch that computes the same.
+// code.js: the request as a curl command, as Python and JavaScript that send it, and as PyTorch that computes the same.
 
 import { app } from "./app.js";
-import { base, plainRequest } from "./api.js";
-import { isTensorObject } from "./tensor.js";
+import { base } from "./api.js";
+import { plainRequest } from "./request.js";
+import { isTensorObject, shapeOf } from "./tensor.js";
 
 const RETURN = ["weights", "output"];
 
@@ -14,7 +15,7 @@ export function curl(request) {
     return `curl -s ${url()} -H 'Content-Type: application/json' -d '${asJson(request).replace(/'/g, "'\\''")}'\n`;
 }
 
-// JSON's words in Python's.
+// A JSON value as Python writes it.
 const python = (value) => JSON.stringify(value).replace(/"(?:[^"\\]|\\.)*"|\b(true|false|null)\b/g, (all, word) =>
     (word ? { true: "True", false: "False", null: "None" }[word] : all));
 
@@ -29,7 +30,7 @@ export function javascript(request) {
 
 // ---- PyTorch ----
 
-// What PyTorch is told here draws as attnd draws: the order is x, context, key, query, value, then the projections.
+// PyTorch draws the same random numbers as attnd if tensors are made in attnd's order: x, context, key, query, value, projections.
 function tensorLine(name, value, dtype) {
     if (isTensorObject(value) && !value.data) return `${name} = torch.randn(${value.shape.join(", ")})${dtype === "float64" ? ".double()" : ""}`;
     if (isTensorObject(value)) return `${name} = torch.tensor(${python(value.data).replace(/"(-?)(NaN|Infinity)"/g, "float(\"$1$2\")")}, dtype=torch.${dtype}).reshape(${value.shape.join(", ")})`;
@@ -54,12 +55,11 @@ function projectionLines(request, run, dtype) {
     return [...lines, `q, k, v = ${biased("query", "x")}, ${biased("key", context)}, ${biased("value", context)}`];
 }
 
-// To [B, H, T, D], as attention reads them.
+// Reshapes q, k and v to [B, H, T, D].
 function headLines(request) {
     const H = request.num_heads, G = request.num_kv_heads ?? H, lines = [];
-    const rank4 = (t) => isTensorObject(t) ? t.shape.length === 4 : Array.isArray(t?.[0]?.[0]?.[0]);
     const names = request.past_key ? ["q", "k", "v", "past_k", "past_v"] : ["q", "k", "v"];
-    if (rank4(request.query)) {
+    if (shapeOf(request.query)?.length === 4) {
         if (request.layout === "bthd") lines.push(`${names.join(", ")} = (t.transpose(1, 2) for t in (${names.join(", ")}))`);
     } else {
         lines.push("def heads(t, n):  # [.., T, n*D] to [B, n, T, D]", "    t = t.reshape(-1, t.shape[-2], n, t.shape[-1] // n)", "    return t.transpose(1, 2)", "",
@@ -72,38 +72,38 @@ function headLines(request) {
 function ropeLines({ past_key: past }, applied) {
     const { style, base: theta, dims } = applied.rope, half = style === "half";
     if (past) return null;
-    return ["def turn(t, positions):", `    angle = positions[:, None] * ${theta} ** (-torch.arange(0, ${dims}, 2) / ${dims})`,
-        "    cos, sin = angle.cos(), angle.sin()", `    turned, rest = t[..., :${dims}], t[..., ${dims}:]`,
-        half ? `    a, b = turned.chunk(2, -1)` : "    a, b = turned[..., 0::2], turned[..., 1::2]",
+    return ["def rotate(t, positions):", `    angle = positions[:, None] * ${theta} ** (-torch.arange(0, ${dims}, 2) / ${dims})`,
+        "    cos, sin = angle.cos(), angle.sin()", `    rotated, rest = t[..., :${dims}], t[..., ${dims}:]`,
+        half ? `    a, b = rotated.chunk(2, -1)` : "    a, b = rotated[..., 0::2], rotated[..., 1::2]",
         half ? "    return torch.cat([a * cos - b * sin, a * sin + b * cos, rest], -1)"
             : "    return torch.cat([torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2), rest], -1)",
-        "", `q = turn(q, torch.arange(q.shape[2], dtype=q.dtype) + ${applied.query_offset ?? 0})`, "k = turn(k, torch.arange(k.shape[2], dtype=k.dtype))"];
+        "", `q = rotate(q, torch.arange(q.shape[2], dtype=q.dtype) + ${applied.query_offset ?? 0})`, "k = rotate(k, torch.arange(k.shape[2], dtype=k.dtype))"];
 }
 
 function scoreLines(request, applied) {
     const lines = ["k, v = (t.repeat_interleave(q.shape[1] // t.shape[1], 1) for t in (k, v))", `scores = q @ k.transpose(-2, -1) * ${applied.scale}`,
         `i = torch.arange(q.shape[2])[:, None] + ${applied.query_offset ?? 0}  # positions among the keys`, "j = torch.arange(k.shape[2])"];
-    const ban = (condition) => lines.push(`scores = scores.masked_fill(${condition}, float("-inf"))`);
+    const maskWhere = (condition) => lines.push(`scores = scores.masked_fill(${condition}, float("-inf"))`);
     if (applied.softcap) lines.push(`scores = ${applied.softcap} * (scores / ${applied.softcap}).tanh()`);
     if (request.mask !== undefined && request.mask !== null) {
         const boolean = applied.mask === "boolean", grow = applied.weightsRank === 3 && "num_heads" in request ? "" : applied.weightsRank === 3 ? "  # [B, 1, ..]" : "";
         lines.push(tensorLine("mask", request.mask, boolean ? "bool" : "float64"), ...(grow.includes("B") ? ["mask = mask.unsqueeze(1) if mask.ndim == 3 else mask"] : []));
-        if (boolean) ban(applied.mask_semantics === "drop" ? "mask" : "~mask");
+        if (boolean) maskWhere(applied.mask_semantics === "drop" ? "mask" : "~mask");
         else lines.push("scores = scores + mask.to(scores.dtype)");
     }
     if (applied.alibi) lines.push(`scores = scores - torch.tensor(${python(applied.alibi)}, dtype=scores.dtype)[:, None, None] * (i - j).abs()`);
-    if (applied.causal !== false) ban("j > i");
+    if (applied.causal !== false) maskWhere("j > i");
     if (applied.window) {
         const [left, right] = applied.window;
-        if (left >= 0) ban(`j < i - ${left}`);
-        if (right >= 0) ban(`j > i + ${right}`);
+        if (left >= 0) maskWhere(`j < i - ${left}`);
+        if (right >= 0) maskWhere(`j > i + ${right}`);
     }
     if (request.key_lengths !== undefined && request.key_lengths !== null)
         lines.push(`lengths = torch.tensor(${python(request.key_lengths.data ?? request.key_lengths)}).reshape(-1, 1, 1, 1)`, `scores = scores.masked_fill(j >= lengths, float("-inf"))`);
     return lines;
 }
 
-// Throws an Error where the request has something that is not told here.
+// Throws an Error if the request has a feature that is not written here.
 export function pytorch(full, run = app.run) {
     const request = plainRequest(full), applied = { ...run.applied, weightsRank: run.tensors.get("weights").shape.length };
     const dtype = applied.precision, lines = ["import torch", ""], given = (name) => request[name] !== undefined && request[name] !== null;

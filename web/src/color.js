@@ -1,4 +1,4 @@
-// color.js: from numbers to colours that people who see few colours can tell apart.
+// color.js: from numbers to colours, in palettes that colour-blind people can read.
 
 import { interpolateRgb, piecewise } from "d3-interpolate";
 import { interpolateCividis, interpolateGreys, interpolateInferno, interpolateViridis } from "d3-scale-chromatic";
@@ -21,8 +21,8 @@ const DIVERGING = {
     dark: piecewise(interpolateRgb, ["#a8d4ff", "#4f95d8", "#27547f", "#20242b", "#7d4a16", "#dd8428", "#ffcf94"]),
 };
 
-const STEPS = 255; // odd, so that 0 has a colour of its own
-const LOG_DECADES = 4; // what is smaller than the largest by more than this is drawn as the smallest
+const STEPS = 255; // odd, so that 0 is the middle colour
+const LOG_DECADES = 4; // below the largest value; smaller ones get the lowest colour
 const SIGNED_LOG_KNEE = 100;
 
 export const RGB_NAN = [204, 71, 160];
@@ -35,7 +35,7 @@ function table(at) {
     });
 }
 
-// As a pixel of ImageData, on machines that store the lowest byte first: all that browsers run on.
+// As a pixel of ImageData on a little-endian machine, as all that run browsers are.
 export const pixel = ([r, g, b], alpha = 255) => ((alpha << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
 // { signed, mode, max }: `max` is the largest absolute value drawn. position(x, rowMax) is 0 to 1.
@@ -72,13 +72,13 @@ export class Scale {
         return `rgb(${this.rgb(x, rowMax).join(",")})`;
     }
 
-    // Black or white, whichever reads better on the colour of x.
+    // Black or white, whichever is easier to read on the colour of x.
     ink(x, rowMax) {
         const [r, g, b] = this.rgb(x, rowMax).map((c) => (c / 255 <= 0.04045 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4));
         return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
     }
 
-    // The value at a place of the colour bar.
+    // The value at position t of the colour bar, 0 to 1.
     valueAt(t) {
         const max = this.mode === "row" ? 1 : this.max;
         if (this.signed) {

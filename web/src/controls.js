@@ -1,15 +1,15 @@
-// controls.js: what is under the picture: which item and head, colours, thresholds, layers, copy and export.
+// controls.js: what is under the picture: item and head, colours, thresholds, mask reasons, copy and export, conventions applied.
 
 import { app } from "./app.js";
-import { MODES, PALETTES } from "./color.js";
 import { LANGUAGES } from "./code.js";
+import { MODES, PALETTES } from "./color.js";
 import { $, announce, h, onFrame } from "./dom.js";
 import { EXPORTS, save } from "./export.js";
 import { bytes, milliseconds, number } from "./format.js";
+import { REASONS } from "./mask_reasons.js";
 import { encode } from "./permalink.js";
 import { MEAN } from "./run.js";
-import { LAYER_COLORS } from "./tiles.js";
-import { REASONS } from "./mask_reasons.js";
+import { REASON_COLORS } from "./tile_cache.js";
 
 const BAR_WIDTH = 220, BAR_HEIGHT = 12;
 
@@ -58,12 +58,12 @@ function colorBar(scale) {
         canvas, h("div", { class: "ticks" }, ticks), scale.mode === "row" && h("span", { class: "hint" }, "of each row's largest"));
 }
 
-function layerLegend() {
-    const possible = app.bans?.possible ?? [];
+function reasonLegend() {
+    const possible = app.maskReasons?.possible ?? [];
     if (!possible.length) return null;
-    return h("span", { class: "legend" }, app.view.layers
+    return h("span", { class: "legend" }, app.view.showReasons
         ? possible.map(({ name, title }) => {
-            const swatch = h("i"), { rgb } = LAYER_COLORS[REASONS.findIndex((reason) => reason.name === name)];
+            const swatch = h("i"), { rgb } = REASON_COLORS[REASONS.findIndex((reason) => reason.name === name)];
             swatch.style.background = `rgb(${rgb.join(",")})`;
             return h("span", {}, swatch, title);
         })
@@ -81,7 +81,7 @@ async function copy(text, what) {
     }
 }
 
-// Where the browser lets nobody write to the clipboard, the text is shown.
+// For browsers that refuse to write to the clipboard.
 function show(what, text) {
     const dialog = $("help-dialog");
     dialog.replaceChildren(h("h2", { id: "help-title" }, what), h("textarea", { rows: 14, class: "code", readOnly: true, value: text, "aria-label": what }),
@@ -108,7 +108,7 @@ async function guard(action) {
     }
 }
 
-// A button that opens a list: the browser's own <details> gives keyboard and screen readers all they need.
+// A button that opens a list: <details> gives keyboards and screen readers all they need.
 function menu(id, title, entries) {
     const details = h("details", { class: "menu", id }, h("summary", {}, title), h("div", { class: "menu-list" }, entries.map(({ title: text, act, name }) =>
         h("button", { type: "button", "data-name": name, onclick: () => { details.open = false; guard(act); } }, text))));
@@ -123,7 +123,7 @@ function menu(id, title, entries) {
 
 async function link() {
     const state = await encode(app);
-    if (state === null) throw new Error("This request is too large for an address: export it as safetensors or as a page of its own.");
+    if (state === null) throw new Error("This request is too large for an address: export it as safetensors or as self-contained HTML.");
     history.replaceState(null, "", `#${state}`);
     await copy(location.href, "Link");
 }
@@ -131,7 +131,7 @@ async function link() {
 export function takeAway(view) {
     return h("div", { class: "take" },
         h("button", { type: "button", id: "permalink", onclick: () => guard(link) }, "Copy link"),
-        !app.run?.own && menu("copy", "Copy as", LANGUAGES.map(({ name, title, make }) => ({ name, title, act: () => copy(make(app.run.request), title) }))),
+        !app.run?.weightsOnly && menu("copy", "Copy as", LANGUAGES.map(({ name, title, make }) => ({ name, title, act: () => copy(make(app.run.request), title) }))),
         menu("export", "Export", EXPORTS.filter(({ name }) => name !== "svg" || view.svg || view.heatmap).filter(({ name }) => name !== "html" || !app.offline)
             .map(({ name, title, make, file }) => ({ name, title, act: async () => save(await make(view), file()) }))),
         h("span", { id: "note", class: "hint" }));
@@ -151,8 +151,8 @@ export function renderControls(host, view) {
             tab !== "table" && !lines && pick("palette", "Colours", PALETTES, () => app.view.palette, (palette) => app.setView({ palette })),
             tab !== "table" && !lines && pick("mode", "Scale", MODES, () => app.view.mode, (mode) => app.setView({ mode })),
             check("hide-first", "Hide first key", "hideFirst"),
-            map && app.bans?.any && check("layers", "Layers", "layers"),
-            map && layerLegend(), view.tools),
+            map && app.maskReasons?.any && check("mask-reasons", "Mask reasons", "showReasons"),
+            map && reasonLegend(), view.tools),
         lines && h("div", { class: "row" },
             slider("threshold", "Threshold", "threshold", { min: 0, max: 1, step: 0.01, text: (x) => `${Math.round(x * 100)} %` }),
             slider("topk", "Top", "topk", { min: 1, max: 32, step: 1, text: String })),
@@ -184,7 +184,7 @@ export function renderApplied(host) {
     const { L, B, H, Tq, Tk } = run.dims, shape = [L > 1 && `${L} layers`, B > 1 && `${B} items`, H > 1 && `${H} heads`, `${Tq} × ${Tk}`].filter(Boolean).join(", ");
     const timings = run.timings.map(([name, ms]) => `${name} ${milliseconds(ms)}`).join(" · ");
     host.replaceChildren(
-        h("span", {}, h("b", {}, run.own ? "Own weights" : "Applied"), ` ${[shape, ...conventions(run.applied)].join(" · ")}`),
+        h("span", {}, h("b", {}, run.weightsOnly ? "Your weights" : "Applied"), ` ${[shape, ...conventions(run.applied)].join(" · ")}`),
         timings && h("span", { id: "timings" }, h("b", {}, "Time"), ` ${timings} · round trip ${milliseconds(run.elapsedMs)} · ${bytes(run.bytes)}`),
         ...run.warnings.map((text) => h("span", { class: "warn" }, `⚠ ${text}`)));
 }

@@ -1,4 +1,4 @@
-// docs.js: what the API reference does besides being read. It runs before the page is drawn, so that its theme is right at once.
+// docs.js: the API reference's script. It runs before the page is drawn, so that the theme is right from the first frame.
 
 import { restoreTheme, wireTheme } from "./theme.js";
 

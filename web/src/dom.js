@@ -1,4 +1,4 @@
-// dom.js: elements from a few words.
+// dom.js: makes elements, and schedules work.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -28,12 +28,12 @@ export function svg(tag, attributes = {}, ...children) {
 
 export const $ = (id) => document.getElementById(id);
 
-// Says something to screen readers.
+// Makes screen readers say `text`.
 export function announce(text) {
     $("announcer").textContent = text;
 }
 
-// Calls `action` once nothing has called for `ms`.
+// Returns a function that calls `action` when it has not been called for `ms`.
 export function debounce(ms, action) {
     let timer = 0;
     return (...args) => {
@@ -42,7 +42,7 @@ export function debounce(ms, action) {
     };
 }
 
-// Calls `action` once, before the next frame.
+// Returns a function that calls `action` before the next frame, once however often it is called.
 export function onFrame(action) {
     let asked = false;
     return () => {

@@ -1,4 +1,4 @@
-// explain.js: how one cell came about, from its products to its share, and what it brings to the output.
+// explain.js: the panel that derives one cell: its products, its score, its weight, and what it adds to the output.
 
 import { app } from "./app.js";
 import { $, h } from "./dom.js";
@@ -11,10 +11,10 @@ const label = (labels, i) => (labels?.[i] === undefined ? "" : ` ${visible(label
 
 export function reasonsText(i, j) {
     const head = app.view.head === MEAN ? 0 : app.view.head;
-    return app.bans.reasons(app.view.batch, head, i, j).map(({ title, text }) => `${title}: ${text}`).join("; ");
+    return app.maskReasons.reasons(app.view.batch, head, i, j).map(({ title, text }) => `${title}: ${text}`).join("; ");
 }
 
-// One line for hovering and for screen readers.
+// A cell in one line, for the tooltip and for screen readers.
 export function describe(i, j, stage = app.view.stage) {
     const matrix = app.matrix(stage), x = matrix?.data[i * matrix.cols + j];
     const title = STAGES.find(({ name }) => name === stage).title.toLowerCase();
@@ -26,7 +26,7 @@ export function describe(i, j, stage = app.view.stage) {
 
 const row = (name, value, attributes = {}) => [h("dt", {}, name), h("dd", attributes, value)];
 
-// A bar from the middle to either side, for terms of either sign.
+// A bar whose length is the value's share of the largest: from the middle for signed values, else from the left.
 function bar(value, largest, signed = true) {
     const part = Math.min(1, Math.abs(value) / (largest || 1)) * (signed ? 50 : 100);
     const fill = h("span", { class: value < 0 ? "negative" : "positive" });
@@ -65,19 +65,19 @@ function contributions(weights, values, j) {
 
 function valuePart(weight, values, output, j) {
     const v = rowOf(values, j), largest = Math.max(...Array.from(output ?? [], Math.abs), 1e-30);
-    return h("details", { id: "value-part" }, h("summary", {}, `What key ${j} brings to the output`),
+    return h("details", { id: "value-part" }, h("summary", {}, `What key ${j} adds to the output`),
         h("table", { class: "terms" }, h("thead", {}, h("tr", {}, ["d", "v", "w·v", "", "output"].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", {}))))),
             h("tbody", {}, Array.from(v).slice(0, TERMS_MAX).map((x, d) => h("tr", {}, h("th", { scope: "row" }, String(d)), h("td", {}, number(x)),
                 h("td", {}, number(weight * x)), h("td", {}, bar(weight * x, largest)), h("td", {}, output ? number(output[d]) : "–"))))));
 }
 
-// The stages of one cell's score, as far as they are known.
+// The steps from q·k to the number that softmax reads.
 function scoreRows(run, batch, head, i, j, q, k, masked) {
-    const { applied } = run, bias = app.bans.bias(batch, head, i, j), at = (name) => {
+    const { applied } = run, bias = app.maskReasons.bias(batch, head, i, j), at = (name) => {
         const matrix = run.matrix(name, app.at(head));
         return matrix?.data[i * matrix.cols + j];
     };
-    // Of a large run not every stage is here: then the cell's own is worked out from its products.
+    // Of a large run some stages have not been fetched; their numbers follow from the products.
     const product = q && k ? dot(q, k) : NaN, score = at("scores") ?? product * applied.scale;
     const capped = at("capped_scores") ?? (applied.softcap ? applied.softcap * Math.tanh(score / applied.softcap) : score);
     const rows = [row("q·k", number(product), { id: "cell-qk" }), row("× scale", number(applied.scale), { id: "cell-scale" }),
@@ -85,7 +85,7 @@ function scoreRows(run, batch, head, i, j, q, k, masked) {
     if (applied.softcap) rows.push(row(`capped at ${applied.softcap}`, number(capped)));
     if (bias.mask !== undefined) rows.push(row("+ mask", number(bias.mask), { id: "cell-mask" }));
     if (bias.alibi !== undefined) rows.push(row("+ ALiBi", number(bias.alibi), { id: "cell-alibi" }));
-    rows.push(row("masked?", masked.length ? masked.map(({ title }) => title).join(", ") : "no", { id: "cell-masked", class: masked.length ? "warn" : "" }));
+    rows.push(row("masked?", masked.length ? masked.map(({ title }) => title).join(", ") : "no", { id: "cell-mask-reasons", class: masked.length ? "warn" : "" }));
     rows.push(row("softmax sees", masked.length ? "−∞" : number(at("masked_scores") ?? capped + (bias.mask ?? 0) + (bias.alibi ?? 0)), { id: "cell-masked" }));
     return rows;
 }
@@ -97,7 +97,7 @@ function softmaxRows(run, batch, head, i, w, weights) {
         row("row's weights", number(sum)), ...(run.applied.sinks ? [row("sink's share", share(Math.max(0, 1 - sum)), { id: "cell-sink" })] : [])];
 }
 
-function ownCell(i, j, w, weights) {
+function givenCell(i, j, w, weights) {
     return [h("dl", {}, row("weight", share(w), { id: "cell-weight", class: "strong" }), row("exactly", String(w)), row("row's weights", number(weights.reduce((a, b) => a + b, 0)))),
         h("h3", {}, "Strongest keys"), contributions(weights, null, j)];
 }
@@ -114,20 +114,20 @@ function meanCell(i, j) {
 function computedCell(run, batch, head, i, j, weights) {
     const query = run.vectors("query", batch, head), past = run.tensors.has("present_key");
     const keys = run.vectors(past ? "present_key" : "key", batch, head), values = run.vectors(past ? "present_value" : "value", batch, head);
-    const q = query && rowOf(query, i), k = keys && rowOf(keys, j), masked = app.bans.reasons(batch, head, i, j);
+    const q = query && rowOf(query, i), k = keys && rowOf(keys, j), masked = app.maskReasons.reasons(batch, head, i, j);
     const output = run.outputIsShared("output") ? null : run.matrix("output", app.at(head));
     return [h("dl", {}, scoreRows(run, batch, head, i, j, q, k, masked), softmaxRows(run, batch, head, i, weights[j], weights)),
         masked.length > 0 && h("ul", { class: "reasons", id: "reasons" }, masked.map(({ title, text }) => h("li", {}, `${title}: ${text}`))),
-        q && k && termsTable(q, k), h("h3", {}, "What makes the output"), contributions(weights, values, j),
+        q && k && termsTable(q, k), h("h3", {}, "Where the output comes from"), contributions(weights, values, j),
         values && valuePart(weights[j], values, output && rowOf(output, i), j)];
 }
 
-// One number of the output: what each key adds to it.
+// One number of the output, and what each key adds to it.
 function outputCell(run, batch, head, i, d) {
     const output = run.matrix("output", app.at(head)), x = output.data[i * output.cols + d];
     const values = run.vectors(run.tensors.has("present_value") ? "present_value" : "value", batch, head), weights = run.matrix("weights", app.at(head));
     const total = h("dl", {}, row("output", number(x), { id: "cell-output", class: "strong" }));
-    if (run.outputIsShared("output")) return [total, h("p", { class: "hint" }, "The output projection joins the heads: no key alone makes this number.")];
+    if (run.outputIsShared("output")) return [total, h("p", { class: "hint" }, "The output projection mixes the heads, so no key's part of this number can be told.")];
     const parts = Array.from({ length: weights.cols }, (_, j) => weights.data[i * weights.cols + j] * values.data[j * values.cols + d]);
     const order = parts.map((_, j) => j).filter((j) => weights.data[i * weights.cols + j] > 0).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a])).slice(0, KEYS_MAX);
     const largest = Math.max(...order.map((j) => Math.abs(parts[j])));
@@ -135,7 +135,7 @@ function outputCell(run, batch, head, i, d) {
         h("thead", {}, h("tr", {}, ["key", "weight", "v", "w·v", ""].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", {}))))),
         h("tbody", {}, order.map((j) => h("tr", {}, h("th", { scope: "row" }, `${j}${label(app.labels.cols, j)}`), h("td", {}, share(weights.data[i * weights.cols + j])),
             h("td", {}, number(values.data[j * values.cols + d])), h("td", {}, number(parts[j])), h("td", {}, bar(parts[j], largest)))))),
-        order.length < parts.length && h("p", { class: "hint" }, "The keys that add the most; masked ones add nothing.")];
+        order.length < parts.length && h("p", { class: "hint" }, "The keys that add the most; masked keys add nothing.")];
 }
 
 export function createExplain(host) {
@@ -146,7 +146,7 @@ export function createExplain(host) {
         const { run } = app, { cell } = app.view;
         if (!run || !cell) {
             $("cell-title").textContent = "Cell";
-            body.replaceChildren(h("p", { class: "hint" }, "Choose a cell of the picture: click it, or focus the picture and use the arrow keys."));
+            body.replaceChildren(h("p", { class: "hint" }, "Click a cell of the picture, or focus the picture and press the arrow keys."));
             return;
         }
         if (app.view.stage === "output" && app.view.head !== MEAN && run.matrix("output", app.at())) {
@@ -157,7 +157,7 @@ export function createExplain(host) {
         if (!matrix || i >= matrix.rows || j >= matrix.cols) return;
         $("cell-title").textContent = `query ${i}${label(app.labels.rows, i)} → key ${j}${label(app.labels.cols, j)}`;
         const weights = rowOf(matrix, i);
-        const parts = head === MEAN ? meanCell(i, j) : run.own ? ownCell(i, j, weights[j], weights)
+        const parts = head === MEAN ? meanCell(i, j) : run.weightsOnly ? givenCell(i, j, weights[j], weights)
             : computedCell(run, app.view.batch, head, i, j, weights);
         body.replaceChildren(...parts.filter(Boolean));
     }

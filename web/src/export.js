@@ -1,10 +1,12 @@
-// export.js: what is on the page, to take away: PNG, SVG, CSV, safetensors, and a page of its own.
+// export.js: the picture as PNG or SVG, its matrix as CSV, all results as safetensors, and the page as one HTML file.
 
 import { app } from "./app.js";
-import { base, plainRequest } from "./api.js";
+import { base } from "./api.js";
 import { h, svg } from "./dom.js";
 import { writeSafetensors } from "./files.js";
-import { cut, number, visible } from "./format.js";
+import { bytes, cut, number, visible } from "./format.js";
+import { isMasked } from "./mask_reasons.js";
+import { plainRequest } from "./request.js";
 import { MEAN } from "./run.js";
 import { shortest } from "./tensor.js";
 
@@ -23,7 +25,7 @@ const stem = () => `attention-${app.view.stage}${app.view.head === MEAN ? "-mean
 
 const toBlob = (canvas) => new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 
-// The view's own canvases side by side; the heat map is painted again, larger and whole.
+// A heat map is painted again, larger and with every tile; of other views, their SVG or their canvases side by side.
 export async function png(view) {
     const canvas = document.createElement("canvas"), context = canvas.getContext("2d");
     if (view.svg) {
@@ -52,7 +54,7 @@ export async function png(view) {
     return toBlob(canvas);
 }
 
-// A heat map as rectangles; a large one as a picture inside.
+// A heat map as rectangles; a large one as an embedded PNG.
 async function mapSvg(view) {
     const picture = app.picture(), { matrix, scale } = picture, { rows, cols } = matrix;
     const small = rows * cols <= SVG_CELLS_MAX, cell = small ? Math.max(6, Math.min(SVG_CELL, 1600 / Math.max(rows, cols))) : 0;
@@ -80,7 +82,7 @@ async function mapSvg(view) {
     }
     for (let i = 0; i < rows; i++)
         for (let j = 0; j < cols; j++) {
-            const x = matrix.data[i * cols + j], masked = picture.bansHide && (x === -Infinity || (x === 0 && picture.bits?.(i, j)));
+            const x = matrix.data[i * cols + j], masked = isMasked(picture, i, j);
             const left = SVG_LEFT + j * cell, top = SVG_TOP + i * cell;
             const rect = svg("rect", { x: left, y: top, width: cell, height: cell, fill: masked ? "url(#hatch)" : scale.css(x), stroke: "#fff", "stroke-width": 0.5 });
             const title = svg("title");
@@ -92,7 +94,7 @@ async function mapSvg(view) {
     return root;
 }
 
-// A picture of its own has no style sheet: colours are written into it.
+// Outside the page there is no style sheet: the colours are written into the elements.
 function svgText(view) {
     const root = view.svg().cloneNode(true), style = getComputedStyle(document.documentElement);
     root.setAttribute("xmlns", "http://www.w3.org/2000/svg");
@@ -113,7 +115,7 @@ export async function svgFile(view) {
 
 const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll("\"", "\"\"")}"` : text);
 
-// The matrix on the page: a row of keys, then a line a query; numbers with all their digits.
+// The matrix that is shown: a line of keys, then a line per query, numbers with all their digits.
 export function csv() {
     const { rows, cols, data } = app.matrix(), output = app.view.stage === "output";
     const name = (labels, i) => quoted(String(labels?.[i] ?? i)), digits = data instanceof Float32Array ? shortest : (x) => x;
@@ -123,25 +125,25 @@ export function csv() {
 }
 
 export function safetensors(run = app.run) {
-    const metadata = run.own ? {} : { applied: JSON.stringify(run.applied), warnings: JSON.stringify(run.warnings), source: JSON.stringify(plainRequest(run.request)) };
+    const metadata = run.weightsOnly ? {} : { applied: JSON.stringify(run.applied), warnings: JSON.stringify(run.warnings), source: JSON.stringify(plainRequest(run.request)) };
     return writeSafetensors(run.tensors, metadata);
 }
 
 async function bytesToBase64(blob) {
-    const bytes = new Uint8Array(await blob.arrayBuffer());
+    const all = new Uint8Array(await blob.arrayBuffer());
     let text = "";
-    for (let at = 0; at < bytes.length; at += 8190) text += btoa(String.fromCharCode(...bytes.subarray(at, at + 8190)));
+    for (let at = 0; at < all.length; at += 8190) text += btoa(String.fromCharCode(...all.subarray(at, at + 8190)));
     return text;
 }
 
-// This very page with its script, its style and the numbers inside; it needs no server, and asks none.
+// This page with its script, style and numbers in one file that works without a server.
 export async function standalone() {
     const data = safetensors();
-    if (data.size > STANDALONE_BYTES_MAX) throw new Error(`a page of ${Math.round(data.size / 2 ** 20)} MiB would not open; export safetensors instead`);
+    if (data.size > STANDALONE_BYTES_MAX) throw new Error(`a page of ${bytes(data.size)} would not open; export safetensors instead`);
     const read = async (selector, attribute) => (await fetch(document.querySelector(selector)[attribute])).text();
     const [script, style] = await Promise.all([read("script[src]", "src"), read("link[rel=stylesheet]", "href")]);
     const page = await (await fetch(base)).text();
-    const state = { view: app.view, labels: app.labels, request: app.own ? null : plainRequest(app.run.request), name: app.name };
+    const state = { view: app.view, labels: app.labels, request: app.weights ? null : plainRequest(app.run.request), name: app.name };
     const held = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
     const html = page.replace(/<link rel="icon"[^>]*>\n?/, "").replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
         .replace(/<script type="module"[^>]*><\/script>/, "")
@@ -155,6 +157,6 @@ export const EXPORTS = [
     { name: "svg", title: "SVG picture", make: (view) => svgFile(view), file: () => `${stem()}.svg` },
     { name: "csv", title: "CSV of this matrix", make: () => csv(), file: () => `${stem()}.csv` },
     { name: "safetensors", title: "safetensors, all results", make: () => safetensors(), file: () => "attention.safetensors" },
-    { name: "html", title: "Page of its own", make: () => standalone(), file: () => "attention.html" },
+    { name: "html", title: "Self-contained HTML", make: () => standalone(), file: () => "attention.html" },
 ];
 

@@ -1,4 +1,4 @@
-// files.js: tensors in safetensors and NumPy files, read and written.
+// files.js: reads safetensors and NumPy files, and writes safetensors.
 
 import { Tensor, product } from "./tensor.js";
 
@@ -38,15 +38,15 @@ function numbersOf(buffer, offset, dtype, count) {
 
 // Returns { tensors: Map(name -> Tensor), metadata }.
 export function readSafetensors(buffer) {
-    if (buffer.byteLength < 8) throw new Error("this is no safetensors file: it is too short");
+    if (buffer.byteLength < 8) throw new Error("this is not a safetensors file: it is too short");
     const headerBytes = Number(new DataView(buffer).getBigUint64(0, true)), start = 8 + headerBytes;
-    if (start > buffer.byteLength) throw new Error("this is no safetensors file: its header would be longer than it");
+    if (start > buffer.byteLength) throw new Error("this is not a safetensors file: its header would be longer than the file");
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, headerBytes)));
     const tensors = new Map();
     for (const [name, entry] of Object.entries(header)) {
         if (name === "__metadata__") continue;
         const bytes = NUMBER_BYTES[entry.dtype], [from, to] = entry.data_offsets, count = product(entry.shape);
-        if (!bytes) throw new Error(`${name}: dtype ${entry.dtype} is not read here`);
+        if (!bytes) throw new Error(`${name}: the page does not read dtype ${entry.dtype}`);
         if (to - from !== count * bytes || start + to > buffer.byteLength) throw new Error(`${name}: offsets and shape disagree`);
         const tensor = new Tensor(entry.shape, numbersOf(buffer, start + from, entry.dtype, count));
         tensor.boolean = entry.dtype === "BOOL";
@@ -99,13 +99,13 @@ function toRowMajor(tensor) {
 
 export function readNumpy(buffer) {
     const bytes = new Uint8Array(buffer), view = new DataView(buffer);
-    if (buffer.byteLength < 12 || String.fromCharCode(...bytes.subarray(1, 6)) !== "NUMPY") throw new Error("this is no .npy file");
+    if (buffer.byteLength < 12 || String.fromCharCode(...bytes.subarray(1, 6)) !== "NUMPY") throw new Error("this is not a .npy file");
     const wide = bytes[6] >= 2, start = wide ? 12 : 10;
     const headerBytes = wide ? view.getUint32(8, true) : view.getUint16(8, true);
     const header = new TextDecoder("latin1").decode(bytes.subarray(start, start + headerBytes));
     const type = /'descr':\s*'([<>|=])([a-z]\d)'/.exec(header), shape = /'shape':\s*\(([^)]*)\)/.exec(header);
     if (!type || !shape || !NUMPY[type[2]] || type[1] === ">")
-        throw new Error(`this .npy file's type is not read here: ${header.slice(0, 60)}`);
+        throw new Error(`the page does not read this .npy file's type: ${header.slice(0, 60)}`);
     const axes = shape[1].split(",").filter((part) => part.trim()).map(Number);
     const count = product(axes), offset = start + headerBytes;
     if (offset + count * NUMBER_BYTES[NUMPY[type[2]]] > buffer.byteLength) throw new Error("this .npy file ends too early");

@@ -1,4 +1,4 @@
-// format.js: numbers and tokens as people read them.
+// format.js: numbers and tokens as text for people.
 
 import { format } from "d3-format";
 
@@ -19,14 +19,14 @@ export const share = (x) => (Number.isFinite(x) ? percent(x).replace("%", " %").
 
 export const milliseconds = (x) => `${x >= 100 ? Math.round(x) : x >= 10 ? x.toFixed(1) : x.toFixed(2)} ms`;
 
-export const bytes = (x) => (x >= 2 ** 20 ? `${(x / 2 ** 20).toFixed(1)} MiB` : x >= 1024 ? `${(x / 1024).toFixed(1)} KiB` : `${x} B`);
+export const bytes = (x) => (x >= 1e6 ? `${(x / 1e6).toFixed(1)} MB` : x >= 1e3 ? `${(x / 1e3).toFixed(1)} kB` : `${x} B`);
 
 const VISIBLE = { " ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍" };
 
-// A token with its blanks made visible.
+// A token with visible white space.
 export const visible = (token) => String(token).replace(/[ \n\t\r]/g, (c) => VISIBLE[c]).replace(/[\u0000-\u001f]/g, "�") || "∅";
 
-// Long ones lose their middle.
+// At most `most` characters of `text`: a longer text loses its middle.
 export function cut(text, most) {
     const characters = Array.from(text);
     if (characters.length <= most) return text;

@@ -1,10 +1,10 @@
-// help.js: the keys, and what the page can take.
+// help.js: the dialog that lists the keys and the files that the page opens.
 
 import { $, h } from "./dom.js";
 
 const KEYS = [
     ["1 … 6", "heat map, lines, heads, stages, compare, table"], ["[ ]", "previous, next preset"], ["s, Shift s", "next, previous stage"],
-    ["h, Shift h", "next, previous head"], ["b", "next batch item"], ["l", "layers: why cells are masked"], ["f", "hide the first key"],
+    ["h, Shift h", "next, previous head"], ["b", "next batch item"], ["l", "mask reasons"], ["f", "hide the first key"],
     ["m", "to the picture"], ["arrows", "in the picture: move the chosen cell; with Shift: pan"], ["Home, End, Page", "far along a row, or down"],
     ["+ − 0", "zoom in, out, show all"], ["Ctrl Enter", "run"], ["Esc", "cancel a computation"],
 ];
@@ -12,8 +12,8 @@ const KEYS = [
 export function openHelp() {
     const dialog = $("help-dialog");
     dialog.replaceChildren(h("h2", { id: "help-title" }, "attnd"),
-        h("p", {}, "Choose a preset, change the request, click a cell. Drop a .json, .safetensors or .npy file anywhere: a request, its tensors, "
-            + "or attention weights of your own, [Tq, Tk] up to [layers, batch, heads, Tq, Tk]. The address holds all of the page."),
+        h("p", {}, "Choose a preset, change the request, click a cell. Drop a .json, .safetensors or .npy file anywhere: a request, its tensors "
+            + "or your own attention weights, [Tq, Tk] up to [layers, batch, heads, Tq, Tk]. The address holds everything you see, so it can be shared."),
         h("dl", { class: "keys" }, KEYS.flatMap(([keys, text]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, text)])),
         h("form", { method: "dialog" }, h("button", { class: "primary" }, "Close")));
     dialog.showModal();

@@ -1,13 +1,14 @@
-// input.js: what is dropped on the page, pasted into it, or opened: requests, tensors, weights.
+// input.js: reads what is dropped on the page, pasted into it or opened from a file: requests, tensors, weights.
 
 import { app } from "./app.js";
 import { $, announce } from "./dom.js";
+import { FIELD_NAMES } from "./fields.js";
 import { readNumpy, readSafetensors } from "./files.js";
-import { FIELD_NAMES, takeJson } from "./form.js";
 import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
 
 const TENSOR_FIELDS = ["query", "key", "value", "x", "context", "mask", "past_key", "past_value", "key_lengths", "sinks", "alibi"];
 const SHORT_NAMES = { q: "query", k: "key", v: "value", queries: "query", keys: "key", values: "value", attn_mask: "mask", attention_mask: "mask" };
+const REPLY_FIELDS = ["return", "format", "decimals"]; // the page chooses these itself
 const WEIGHT_NAMES = ["weights", "attention", "attentions", "attn", "attention_weights", "mean_weights"];
 
 const fieldOf = (name) => {
@@ -15,11 +16,11 @@ const fieldOf = (name) => {
     return TENSOR_FIELDS.includes(plain) ? plain : SHORT_NAMES[plain];
 };
 
-// Arrays of layers, [[[..]]] of one shape each, become one more axis.
+// One tensor per layer: the layers become the first axis.
 function stack(tensors) {
     const [first] = tensors;
     if (tensors.length === 1) return first;
-    if (tensors.some(({ shape }) => String(shape) !== String(first.shape))) throw new Error("these tensors have different shapes: they are no layers");
+    if (tensors.some(({ shape }) => String(shape) !== String(first.shape))) throw new Error("these tensors have different shapes, so they are not the layers of one model");
     const shape = [...first.shape];
     while (shape.length < 4) shape.unshift(1);
     const data = new first.data.constructor(tensors.length * first.size);
@@ -32,13 +33,13 @@ function takeTensors(named, name) {
     const weights = [...named].filter(([key]) => WEIGHT_NAMES.includes(key.toLowerCase()));
     const fields = [...named].filter(([key]) => fieldOf(key));
     const projections = [...named].filter(([key]) => key.startsWith("projection."));
-    if (weights.length) return app.useOwn(weights[0][1], name);
-    if (!fields.length && !projections.length) return app.useOwn(stack([...named.values()]), name);
+    if (weights.length) return app.useWeights(weights[0][1], name);
+    if (!fields.length && !projections.length) return app.useWeights(stack([...named.values()]), name);
     const changes = Object.fromEntries(fields.map(([key, tensor]) => [fieldOf(key), tensor]));
     return takeFields(changes, projections);
 }
 
-// A file of queries does not fit beside tokens: what belongs to the other form leaves.
+// Queries and keys replace tokens, and tokens replace them: a request has one of the two forms.
 function takeFields(changes, projections = []) {
     const toQkv = "query" in changes || "key" in changes || "value" in changes, toX = "x" in changes;
     const leaving = toQkv ? ["x", "context", "projection", "head_size"] : toX ? ["query", "key", "value", "past_key", "past_value", "layout"] : [];
@@ -52,21 +53,25 @@ function takeFields(changes, projections = []) {
     return app.setRequest({ ...request, ...changes }, { view: { cell: null } });
 }
 
-// JSON of any of these kinds.
+function takeRequest(value) {
+    const request = Object.fromEntries(Object.entries(value).filter(([name]) => !REPLY_FIELDS.includes(name)));
+    return app.setRequest(request, { view: { cell: null, layer: 0, batch: 0, head: 0, heads: [] } });
+}
+
+// JSON: a request, one tensor, weights, or weights with their tokens. Throws an Error that says why the text is none of these.
 export function takeText(text, name) {
     const value = parseJson(text);
-    if (Array.isArray(value)) return app.useOwn(tensorFromJson(value), name);
+    if (Array.isArray(value)) return app.useWeights(tensorFromJson(value), name);
     if (value === null || typeof value !== "object") throw new Error("expected a request, or nested arrays of weights");
     const labels = Array.isArray(value.tokens) ? value.tokens.map(String) : null;
     const key = WEIGHT_NAMES.find((candidate) => candidate in value);
     if (key) {
         if (labels) app.setLabels({ rows: labels, cols: labels });
-        return app.useOwn(tensorFromJson(value[key]), name);
+        return app.useWeights(tensorFromJson(value[key]), name);
     }
     if ("shape" in value && "data" in value) return takeTensors(new Map([[name.replace(/\.\w+$/, ""), tensorFromJson(value)]]), name);
-    const unknown = Object.keys(value).filter((field) => !FIELD_NAMES.has(field) && !["return", "format", "decimals"].includes(field));
-    if (unknown.length === Object.keys(value).length) throw new Error(`this object has no field of a request, and no "weights"`);
-    return takeJson(value);
+    if (!Object.keys(value).some((field) => FIELD_NAMES.has(field))) throw new Error(`this object has no field of a request, and no "weights"`);
+    return takeRequest(value);
 }
 
 async function takeFile(file) {
@@ -74,7 +79,7 @@ async function takeFile(file) {
     if (file.name.endsWith(".npy")) return takeTensors(new Map([[stem, readNumpy(buffer)]]), file.name);
     if (!file.name.endsWith(".safetensors")) return takeText(new TextDecoder().decode(buffer), file.name);
     const { tensors, metadata } = readSafetensors(buffer);
-    if (metadata.request) return takeJson({ ...parseJson(metadata.request), ...Object.fromEntries(tensors) });
+    if (metadata.request) return takeRequest({ ...parseJson(metadata.request), ...Object.fromEntries(tensors) });
     return takeTensors(tensors, file.name);
 }
 

@@ -1,4 +1,4 @@
-// main.js: starts the page: what the address holds, else the notebook's head; then wires view, form and keys to the state.
+// main.js: starts the page with what the address holds, or else with the notebook's head, and wires views, form and keys to the state.
 
 import { app } from "./app.js";
 import { renderApplied, renderControls } from "./controls.js";
@@ -6,13 +6,13 @@ import { $, announce, debounce, h, onFrame } from "./dom.js";
 import { createExplain } from "./explain.js";
 import { readSafetensors } from "./files.js";
 import { createForm } from "./form.js";
+import { openHelp } from "./help.js";
 import { listenForFiles } from "./input.js";
 import { decode, encode } from "./permalink.js";
 import { PRESETS, presetById } from "./presets.js";
-import { MEAN, Run, ownRun } from "./run.js";
+import { MEAN, Run, weightsRun } from "./run.js";
 import { Tensor } from "./tensor.js";
 import { restoreTheme, wireTheme } from "./theme.js";
-import { openHelp } from "./help.js";
 import * as compare from "./views/compare.js";
 import * as heads from "./views/heads.js";
 import * as lines from "./views/lines.js";
@@ -49,7 +49,7 @@ function showView() {
     }
 }
 
-// Where the tabs are wider than the screen, the chosen one is scrolled to.
+// Scrolls to the chosen tab if the tabs are wider than the screen.
 function revealTab() {
     const list = $("views"), { offsetLeft, offsetWidth } = $(`view-${viewName}`), at = offsetLeft - list.offsetLeft;
     if (at < list.scrollLeft) list.scrollLeft = at;
@@ -84,13 +84,13 @@ const render = onFrame(() => {
 
 function showStory() {
     const preset = presetById(app.preset);
-    $("story").textContent = preset?.story ?? (app.own ? `${app.ownName}: weights of your own; nothing is computed.` : "A request of your own.");
+    $("story").textContent = preset?.story ?? (app.weights ? `${app.weightsName}: your weights; nothing is computed.` : "Your request.");
     $("preset").value = preset?.id ?? "";
 }
 
 function showBusy() {
     $("picture").setAttribute("aria-busy", String(Boolean(app.busy)));
-    // Only what takes long enough to wonder about.
+    // Short computations show no progress bar.
     clearTimeout(showBusy.timer);
     if (!app.busy) $("progress").hidden = true;
     else showBusy.timer = setTimeout(() => {
@@ -120,7 +120,7 @@ async function restore(state) {
     const { view: changes = {}, labels } = state;
     if (state.own) {
         if (labels) app.labels = labels;
-        app.useOwn(new Tensor(state.own.shape, Float64Array.from(state.own.data)));
+        app.useWeights(new Tensor(state.own.shape, Float64Array.from(state.own.data)));
         app.setView(changes);
         return;
     }
@@ -129,7 +129,7 @@ async function restore(state) {
     await app.setRequest(preset ? structuredClone(preset.request) : state.request, { preset: preset?.id ?? null, view: changes, labels });
 }
 
-// A copy of the page with its numbers inside.
+// Self-contained HTML: a copy of the page with the numbers inside.
 function restoreStandalone() {
     const held = $("standalone-state");
     if (!held) return false;
@@ -144,18 +144,18 @@ function restoreStandalone() {
         app.tell("request");
         app.take(new Run(state.request, { tensors, applied: JSON.parse(metadata.applied), warnings: JSON.parse(metadata.warnings) }));
     } else {
-        app.own = tensors.get("weights");
-        app.ownName = state.name;
+        app.weights = tensors.get("weights");
+        app.weightsName = state.name;
         app.tell("request");
-        app.take(ownRun(app.own));
+        app.take(weightsRun(app.weights));
     }
-    $("story").textContent = `A copy of “${state.name}”: it holds its numbers, and asks no server.`;
+    $("story").textContent = `A copy of “${state.name}” with its numbers; it needs no server.`;
     return true;
 }
 
 // ---- tabs, keys ----
 
-// One tab stop; arrows, Home and End move along.
+// The list is one tab stop; arrows, Home and End move within it.
 function rove(list, choose) {
     list.addEventListener("keydown", (event) => {
         const tabs = [...list.children], at = tabs.indexOf(document.activeElement);
@@ -210,7 +210,7 @@ function onKey(event) {
     const acts = {
         "[": () => !app.offline && app.stepPreset(-1), "]": () => !app.offline && app.stepPreset(1), "?": openHelp,
         h: () => stepHead(1), H: () => stepHead(-1), s: () => stepStage(1), S: () => stepStage(-1),
-        b: () => app.setView({ batch: (app.view.batch + 1) % app.run.dims.B }), l: () => app.setView({ layers: !app.view.layers }),
+        b: () => app.setView({ batch: (app.view.batch + 1) % app.run.dims.B }), l: () => app.setView({ showReasons: !app.view.showReasons }),
         f: () => app.setView({ hideFirst: !app.view.hideFirst }), m: () => document.querySelector("#picture canvas")?.focus(),
     };
     const number = Number(event.key);
@@ -223,14 +223,14 @@ function onKey(event) {
 // ---- start ----
 
 function start() {
-    const begun = begin(); // the first request is under way while the page is built
+    const begun = begin(); // the first request is sent while the page is still being built
     makeViews();
     makeColumns();
     restoreTheme();
     wireTheme($("theme"), render);
     createForm($("request"));
     createExplain($("cell"));
-    $("preset").append(h("option", { value: "", hidden: true }, "Own request"), ...PRESETS.map(({ id, title }) => h("option", { value: id }, title)));
+    $("preset").append(h("option", { value: "", hidden: true }, "Your request"), ...PRESETS.map(({ id, title }) => h("option", { value: id }, title)));
     $("preset").addEventListener("change", () => app.usePreset(presetById($("preset").value)));
     $("preset-back").addEventListener("click", () => app.stepPreset(-1));
     $("preset-next").addEventListener("click", () => app.stepPreset(1));

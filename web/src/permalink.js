@@ -1,6 +1,7 @@
-// permalink.js: the whole state in the address behind the #, so that it never leaves the browser: JSON, deflated, in base64.
+// permalink.js: the page's state as the address's fragment, which browsers do not send: deflated JSON in base64.
 
 import { VIEW_DEFAULTS } from "./app.js";
+import { plainRequest } from "./request.js";
 
 export const LINK_BYTES_MAX = 60000;
 
@@ -17,21 +18,21 @@ async function through(stream, bytes) {
     return new Uint8Array(await new Response(reader).arrayBuffer());
 }
 
-// Returns the text behind the #; null where the state is too large for an address.
+// Returns the fragment without its #; null if the state is too large for an address.
 export async function encode(app) {
     const view = Object.fromEntries(Object.entries(app.view).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(VIEW_DEFAULTS[name])));
     const state = { v: 1, view };
-    if (app.own) {
-        if (app.own.size > LINK_BYTES_MAX / 4) return null;
-        state.own = { shape: app.own.shape, data: Array.from(app.own.data, (x) => Number(x.toPrecision(8))) };
+    if (app.weights) {
+        if (app.weights.size > LINK_BYTES_MAX / 4) return null;
+        state.own = { shape: app.weights.shape, data: Array.from(app.weights.data, (x) => Number(x.toPrecision(8))) };
     } else if (app.preset) state.preset = app.preset;
-    else state.request = app.plain;
+    else state.request = plainRequest(app.request);
     if (app.labels.rows || app.labels.cols) state.labels = app.labels;
     const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(state)));
     return bytes.length > LINK_BYTES_MAX ? null : `s=${toBase64(bytes)}`;
 }
 
-// Returns the state { view, request | preset | own, labels }; null where the text holds none.
+// Returns the state { view, request | preset | own, labels }; null if the fragment holds none.
 export async function decode(hash) {
     const found = /^#?s=([\w-]+)$/.exec(hash);
     if (!found) return null;

@@ -1,4 +1,4 @@
-// presets.js: requests to look at, in the notebook's order first, each with what to look for.
+// presets.js: example requests, first those of the notebook in its order, each with what to look for.
 
 const notebook = { seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true, scale: 1 };
 
@@ -55,7 +55,7 @@ export const PRESETS = [
         id: "window", title: "Sliding window", stage: "weights", cell: [12, 3],
         request: { seed: 1337, x: { shape: [1, 24, 32] }, head_size: 16, causal: true, window: [5, 0] },
         story: "Each token sees itself and the five before it: a band along the diagonal, whatever the length. "
-            + "Turn on the layers to see which cells the window bans and which the causal mask.",
+            + "Turn on mask reasons to see which cells the window masks and which the causal mask.",
     },
     {
         id: "alibi", title: "ALiBi", stage: "weights", view: "heads",

@@ -1,6 +1,6 @@
-// run.js: what one request gave, addressed by layer, batch item, head, query and key.
+// run.js: the results of one request, or weights that were given, by layer, batch item, head, query and key.
 
-import { Tensor, product } from "./tensor.js";
+import { product } from "./tensor.js";
 
 export const STAGES = [
     { name: "scores", title: "Scores", signed: true, about: "scale · q·k" },
@@ -12,23 +12,12 @@ export const STAGES = [
 ];
 
 const MATRIX_STAGES = new Set(["scores", "capped_scores", "masked_scores", "weights"]);
-const ALL_STAGES_CELLS_MAX = 1 << 20; // larger results are fetched stage by stage, as they are looked at
 
 export const MEAN = "mean";
 
-// What of a result is worth asking for at once. `cells`: of one stage, over all heads and items.
-export function namesFor(request, cells) {
-    const names = ["weights", "output", "lse", "query", "value", request.past_key ? "present_key" : "key"];
-    if (request.past_key) names[4] = "present_value";
-    if (cells > ALL_STAGES_CELLS_MAX) return names;
-    names.push("scores", "masked_scores");
-    if (request.softcap) names.push("capped_scores");
-    return names;
-}
-
 export class Run {
-    // `reply` is compute()'s; or { tensors: Map with "weights" } of the user's own.
-    constructor(request, reply, own = false) {
+    // `reply`: as compute() returns it, or { tensors } with the user's weights.
+    constructor(request, reply, weightsOnly = false) {
         this.request = request;
         this.tensors = reply.tensors;
         this.applied = reply.applied ?? null;
@@ -36,14 +25,14 @@ export class Run {
         this.timings = reply.timings ?? [];
         this.elapsedMs = reply.elapsedMs ?? 0;
         this.bytes = reply.bytes ?? 0;
-        this.own = own;
+        this.weightsOnly = weightsOnly;
         this.cache = new Map();
         this.dims = this.readDims(this.tensors.get("weights"));
     }
 
     readDims(weights) {
         const { shape } = weights, Tq = shape.at(-2), Tk = shape.at(-1);
-        if (this.own) {
+        if (this.weightsOnly) {
             const [L, B, H] = [1, 1, 1, ...shape.slice(0, -2)].slice(-3);
             return { L, B, H, Tq, Tk };
         }
@@ -56,20 +45,20 @@ export class Run {
         return L * B * H * Tq * Tk;
     }
 
-    // Stages that this run has or could be asked for.
+    // The stages that this run has, or that can be fetched.
     get stages() {
-        if (this.own) return STAGES.filter((stage) => stage.name === "weights");
+        if (this.weightsOnly) return STAGES.filter((stage) => stage.name === "weights");
         return STAGES.filter(({ name }) =>
             (name !== "capped_scores" || this.applied.softcap) && (name !== "bias" || this.hasBias));
     }
 
     get hasBias() {
-        return !this.own && Boolean(this.applied.alibi || this.applied.mask === "additive");
+        return !this.weightsOnly && Boolean(this.applied.alibi || this.applied.mask === "additive");
     }
 
-    // The names that a stage's picture needs and that are not here yet.
+    // The results that a stage's picture needs and that have not been fetched.
     missing(stage) {
-        if (this.own) return [];
+        if (this.weightsOnly) return [];
         if (stage === "bias") {
             const before = this.applied.softcap ? "capped_scores" : "scores";
             return [before, "masked_scores"].filter((name) => !this.tensors.has(name));
@@ -82,7 +71,7 @@ export class Run {
         this.cache.clear();
     }
 
-    // { rows, cols, data } of one layer, item and head, or of the heads' mean. Null where the stage is not here.
+    // { rows, cols, data } of one layer, item and head, or of the heads' mean; null if the stage has not been fetched.
     matrix(stage, { layer = 0, batch = 0, head = 0 }) {
         const id = `${stage}/${layer}/${batch}/${head}`;
         if (!this.cache.has(id)) this.cache.set(id, this.makeMatrix(stage, layer, batch, head));
@@ -116,7 +105,7 @@ export class Run {
         return { rows: after.rows, cols: after.cols, data };
     }
 
-    // An output projection joins the heads: then there is one output for all.
+    // An output projection mixes the heads, which then have one output together.
     outputIsShared(stage) {
         return stage === "output" && Boolean(this.request.projection?.output);
     }
@@ -140,12 +129,12 @@ export class Run {
         const tensor = this.tensors.get(name);
         if (!tensor) return null;
         const { shape, data } = tensor, H = this.headsOf(name), { B } = this.dims;
-        const own = name === "query" || name === "output" ? head : Math.floor(head / (this.dims.H / H));
+        const group = name === "query" || name === "output" ? head : Math.floor(head / (this.dims.H / H));
         const packed = shape.length < 4, swapped = this.applied.layout === "bthd";
         const T = packed ? shape.at(-2) : shape[swapped ? 1 : 2];
         const D = packed ? shape.at(-1) / H : shape[3];
         const rowStride = packed || swapped ? H * D : D;
-        const start = packed || swapped ? batch * T * H * D + own * D : (batch * H + own) * T * D;
+        const start = packed || swapped ? batch * T * H * D + group * D : (batch * H + group) * T * D;
         if (batch >= B) return null;
         if (rowStride === D) return { rows: T, cols: D, data: data.subarray(start, start + T * D) };
         const out = new data.constructor(T * D);
@@ -160,15 +149,15 @@ export class Run {
     }
 }
 
-// The user's own weights: [T,T] up to [L,B,H,Tq,Tk]; of [H,Tq,Tk] the first axis is the heads.
-export function ownRun(tensor) {
+// The user's weights, [Tq, Tk] up to [L, B, H, Tq, Tk]; the first axis of [H, Tq, Tk] is the heads.
+export function weightsRun(tensor) {
     const rank = tensor.shape.length;
     if (rank < 2 || rank > 5) throw new Error(`weights have 2 to 5 axes, [Tq, Tk] up to [L, B, H, Tq, Tk]; these have ${rank}`);
     if (!product(tensor.shape)) throw new Error("these weights are empty");
     return new Run({}, { tensors: new Map([["weights", tensor]]) }, true);
 }
 
-// The difference b - a, as a run of weights-like matrices.
+// b - a, with the largest absolute difference and its place; null if the shapes differ.
 export function differenceOf(a, b) {
     if (a.rows !== b.rows || a.cols !== b.cols) return null;
     const data = new Float64Array(a.data.length);
@@ -184,4 +173,3 @@ export function differenceOf(a, b) {
     return { rows: a.rows, cols: a.cols, data, largest, at: [Math.floor(at / a.cols), at % a.cols] };
 }
 
-export { Tensor };

@@ -1,4 +1,4 @@
-// tensor.js: row-major tensors, { shape, data }, data a Float32Array or Float64Array; and their JSON.
+// tensor.js: row-major tensors, { shape, data } with data in a Float32Array or Float64Array, and their JSON.
 
 const WORDS = { nan: NaN, inf: Infinity, "-inf": -Infinity, infinity: Infinity, "-infinity": -Infinity };
 
@@ -15,6 +15,18 @@ export class Tensor {
 
 export const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
+export const isTensorObject = (value) =>
+    value !== null && typeof value === "object" && !Array.isArray(value) && Array.isArray(value.shape);
+
+// Of a Tensor, of {"shape"}, or of nested arrays, judged by their first elements; null of anything else.
+export function shapeOf(value) {
+    if (isTensorObject(value)) return value.shape;
+    if (!Array.isArray(value)) return null;
+    const shape = [];
+    for (let at = value; Array.isArray(at); at = at[0]) shape.push(at.length);
+    return shape;
+}
+
 export const shapeText = (shape) => shape.join(" × ") || "number";
 
 function numberOf(value, where) {
@@ -23,12 +35,6 @@ function numberOf(value, where) {
     const word = typeof value === "string" ? WORDS[value.toLowerCase()] : undefined;
     if (word !== undefined || (typeof value === "string" && value.toLowerCase() === "nan")) return word;
     throw new Error(`${where}: expected a number, found ${JSON.stringify(value)}`);
-}
-
-function shapeOfNested(value) {
-    const shape = [];
-    for (let at = value; Array.isArray(at); at = at[0]) shape.push(at.length);
-    return shape;
 }
 
 function fill(value, shape, depth, data, offset, where) {
@@ -42,10 +48,7 @@ function fill(value, shape, depth, data, offset, where) {
     return offset;
 }
 
-export const isTensorObject = (value) =>
-    value !== null && typeof value === "object" && !Array.isArray(value) && Array.isArray(value.shape);
-
-// From nested arrays, or {"shape", "data"}. Throws an Error that says where it is wrong.
+// From nested arrays, or {"shape", "data"}. Throws an Error that says what is wrong, and where.
 export function tensorFromJson(value) {
     if (isTensorObject(value)) {
         if (!Array.isArray(value.data)) throw new Error("there is a shape and no data");
@@ -55,15 +58,14 @@ export function tensorFromJson(value) {
         return new Tensor(value.shape, Float64Array.from(flat, (x) => numberOf(x, "data")));
     }
     if (!Array.isArray(value)) throw new Error("expected nested arrays of numbers");
-    const shape = shapeOfNested(value);
-    const data = new Float64Array(product(shape));
+    const shape = shapeOf(value), data = new Float64Array(product(shape));
     fill(value, shape, 0, data, 0, "");
     return new Tensor(shape, data);
 }
 
 export const numberToJson = (x) => (Number.isFinite(x) ? x : Number.isNaN(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
 
-// {"shape", "data"} with what JSON has no digits for as strings; float32 with the fewest digits that read back as it.
+// {"shape", "data"}: what JSON has no digits for as strings, float32 with the fewest digits that give the same float.
 export function tensorToJson(tensor) {
     const short = tensor.data instanceof Float32Array ? shortest : (x) => x;
     return { shape: tensor.shape, data: Array.from(tensor.data, (x) => numberToJson(short(x))) };
@@ -77,7 +79,7 @@ export function shortest(x) {
     return x;
 }
 
-// Python's json writes NaN and Infinity bare.
+// JSON, and what Python's json writes: NaN and Infinity without quotes.
 export function parseJson(text) {
     try {
         return JSON.parse(text);

@@ -1,4 +1,4 @@
-// theme.js: light, dark, or as the system has it; the choice is kept for all pages.
+// theme.js: light, dark, or the system's; all pages remember the choice.
 
 const NAMES = { "": "Auto", light: "Light", dark: "Dark" }, NEXT = { "": "dark", dark: "light", light: "" }, PLACE = "attnd-theme";
 
@@ -6,7 +6,7 @@ function saved() {
     try {
         return localStorage.getItem(PLACE) ?? "";
     } catch {
-        return ""; // a page without storage forgets it
+        return ""; // without storage the choice is forgotten
     }
 }
 

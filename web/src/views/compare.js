@@ -1,23 +1,23 @@
-// compare.js: this run, another one, and their difference, with linked cursors and the largest difference found.
+// compare.js: this run, another one and their difference, with linked cursors, and the largest difference.
 
+import { compute } from "../api.js";
 import { app, isDark } from "../app.js";
 import { announce, h } from "../dom.js";
-import { compute } from "../api.js";
-import { Bans } from "../mask_reasons.js";
 import { Scale, extent } from "../color.js";
 import { number } from "../format.js";
 import { HeatMap } from "../heatmap.js";
+import { MaskReasons } from "../mask_reasons.js";
 import { Run, differenceOf } from "../run.js";
 import { parseJson } from "../tensor.js";
 
-// What the other run changes: fields to set, null takes one out.
+// How the other run's request differs: fields to set; null removes one.
 const VARIATIONS = [
     { name: "float64", title: "the other precision", patch: (r) => ({ precision: r.precision === "float64" ? "float32" : "float64" }) },
     { name: "scale", title: "scaled or not", patch: (r) => (r.scale === undefined ? { scale: 1 } : { scale: null }) },
     { name: "corner", title: "the other causal corner", patch: (r) => ({ causal: r.causal === "bottom_right" ? "top_left" : "bottom_right" }) },
     { name: "causal", title: "causal or not", patch: (r) => (r.causal ? { causal: null } : { causal: "top_left" }) },
     { name: "bare", title: "without softcap, ALiBi, window, sinks", patch: () => ({ softcap: null, alibi: null, window: null, sinks: null }) },
-    { name: "patch", title: "fields of my own", patch: () => parseJson(app.view.patch || "{}") },
+    { name: "patch", title: "other fields", patch: () => parseJson(app.view.patch || "{}") },
     { name: "pinned", title: "the pinned run" },
 ];
 
@@ -69,11 +69,11 @@ export function create(host) {
     const sentence = (cell) => `query ${cell[0]} → key ${cell[1]}: A ${number(valueAt(panels[0], cell))}, B ${number(valueAt(panels[1], cell))}, `
         + `difference ${number(valueAt(panels[2], cell))}`;
 
-    let other = null, otherOf = ""; // the last computed run, and what it answers
+    let other = null, otherOf = ""; // the last run computed, and the request and stage it is for
     async function otherRun(stage) {
         const variation = VARIATIONS.find(({ name }) => name === app.view.compare);
         if (variation.name === "pinned") return app.pinned;
-        if (app.run.own || app.offline) return null;
+        if (app.run.weightsOnly || app.offline) return null;
         const request = patched(app.run.request, variation.patch(app.run.request)), id = JSON.stringify([request, stage]) + app.run.cells;
         if (otherOf === id && other.base === app.run) return other;
         const names = [...new Set(["weights", stage])].filter((name) => name !== "bias");
@@ -81,7 +81,7 @@ export function create(host) {
         if (!reply) return undefined;
         const run = new Run(request, reply);
         otherOf = id;
-        return (other = { run, bans: new Bans(run), base: app.run, name: JSON.stringify(variation.patch(app.run.request)) });
+        return (other = { run, maskReasons: new MaskReasons(run), base: app.run, name: JSON.stringify(variation.patch(app.run.request)) });
     }
 
     function show(b) {
@@ -90,16 +90,16 @@ export function create(host) {
         const difference = a && bMatrix && differenceOf(a, bMatrix);
         strip.hidden = !difference;
         if (!difference) {
-            found.textContent = !b ? app.view.compare === "pinned" || app.run.own ? "Pin a run, then look at another one." : ""
+            found.textContent = !b ? app.view.compare === "pinned" || app.run.weightsOnly ? "Pin a run, then look at another one." : ""
                 : `These have different shapes: ${a?.rows} × ${a?.cols} and ${bMatrix?.rows} × ${bMatrix?.cols}.`;
             return;
         }
         const max = Math.max(extent([a]).max, extent([bMatrix]).max), { mode, palette } = app.view, signed = stage !== "weights";
         const scale = new Scale({ signed, max, mode, palette, dark: isDark() });
         const diverging = new Scale({ signed: true, max: difference.largest, mode: "linear", dark: isDark() });
-        panels[0].map.show(app.pictureOf(a, stage, scale, app.bans));
-        panels[1].map.show(app.pictureOf(bMatrix, stage, scale, b.bans));
-        panels[2].map.show({ ...app.pictureOf(difference, stage, diverging, null), bansHide: false });
+        panels[0].map.show(app.pictureOf(a, stage, scale, app.maskReasons));
+        panels[1].map.show(app.pictureOf(bMatrix, stage, scale, b.maskReasons));
+        panels[2].map.show({ ...app.pictureOf(difference, stage, diverging, null), hidesMasked: false });
         for (const panel of panels) panel.map.point(null, app.view.cell);
         const [i, j] = difference.at;
         found.replaceChildren(difference.largest === 0 ? "No difference at all." : h("span", {}, `Largest difference ${difference.largest.toPrecision(4)} at `,

@@ -1,16 +1,16 @@
-// heads.js: every head, and the mean of all or of the chosen ones, as small pictures on one scale; and the batch's items.
+// heads.js: every head, the mean of all and that of the collected ones, as small pictures on one scale; and the batch's items.
 
 import { app } from "../app.js";
 import { h, onFrame } from "../dom.js";
 import { MEAN } from "../run.js";
-import { Tiles, TILE_MOST } from "../tiles.js";
+import { TILE_MAX, TileCache } from "../tile_cache.js";
 
 const SIDE = 118;
 
-// A whole matrix on a small canvas, by the largest of what a pixel covers.
+// The matrix on a small canvas; a pixel shows the largest number that it covers.
 function paintThumbnail(canvas, picture) {
-    const { rows, cols } = picture.matrix, step = (n) => Math.max(0, Math.ceil(Math.log2(n / TILE_MOST)));
-    const tile = new Tiles(picture, TILE_MOST).make(step(cols), step(rows), 0, 0), ratio = window.devicePixelRatio || 1;
+    const { rows, cols } = picture.matrix, step = (n) => Math.max(0, Math.ceil(Math.log2(n / TILE_MAX)));
+    const tile = new TileCache(picture, TILE_MAX).make(step(cols), step(rows), 0, 0), ratio = window.devicePixelRatio || 1;
     const scale = SIDE / Math.max(rows, cols), width = Math.max(8, Math.round(cols * scale)), height = Math.max(8, Math.round(rows * scale));
     canvas.width = width * ratio;
     canvas.height = height * ratio;
@@ -22,7 +22,7 @@ function paintThumbnail(canvas, picture) {
 }
 
 export function create(host) {
-    let collecting = false; // clicks collect, for those who have no Shift
+    let collecting = false; // clicks collect, for touch screens without a Shift key
     const chosen = h("p", { class: "hint", id: "heads-about", "aria-live": "polite" });
     const grid = h("div", { class: "thumbs", role: "group", "aria-label": "Heads" });
     const items = h("div", { class: "thumbs", role: "group", "aria-label": "Batch items" });
@@ -55,12 +55,12 @@ export function create(host) {
         });
     }
 
-    // Over the collected heads alone.
+    // The mean of the collected heads.
     function meanOfChosen() {
         const heads = app.view.heads.filter((x) => x !== MEAN), matrices = heads.map((x) => app.matrix(app.view.stage, x));
         const { rows, cols } = matrices[0], data = new Float64Array(rows * cols);
         for (const matrix of matrices) for (let i = 0; i < data.length; i++) data[i] += matrix.data[i] / heads.length;
-        return app.pictureOf({ rows, cols, data }, app.view.stage, app.scale(app.view.stage), app.bans, heads[0]);
+        return app.pictureOf({ rows, cols, data }, app.view.stage, app.scale(app.view.stage), app.maskReasons, heads[0]);
     }
 
     function item(batch) {

@@ -1,4 +1,4 @@
-// lines.js: two columns of tokens, queries left and keys right, joined by lines as strong as the weight between them.
+// lines.js: queries on the left, keys on the right, joined by lines as wide and as opaque as the weight between them.
 
 import { linkHorizontal } from "d3-shape";
 import { schemeTableau10 } from "d3-scale-chromatic";
@@ -11,7 +11,7 @@ import { describe } from "../explain.js";
 const ROW = 22, TOP = 26, TOKENS_MAX = 400, LINES_MAX = 4000, LABEL_CHARACTERS = 16;
 const link = linkHorizontal();
 
-// The strongest of each row, above the threshold; rows that are not wanted stay out.
+// The topk largest weights of each of the rows, down to the threshold, in rising order.
 function strongest(matrix, rows, topk, threshold, hideFirst, head) {
     const out = [];
     for (const i of rows) {
@@ -122,7 +122,7 @@ export function create(host) {
                 ...Array.from({ length: rows }, (_, i) => token("row", i, left, "end", app.labels.rows)),
                 ...Array.from({ length: cols }, (_, j) => token("col", j, right, "start", app.labels.cols)));
             const cutOff = first.rows > TOKENS_MAX || first.cols > TOKENS_MAX ? ` The first ${TOKENS_MAX} tokens are drawn.` : "";
-            about.textContent = `${all.length} lines: at most ${topk} a query and head, from ${share(threshold)} up.${cutOff}`;
+            about.textContent = `${all.length} lines: at most ${topk} per query and head, from ${share(threshold)} up.${cutOff}`;
             return true;
         },
         cell() {},

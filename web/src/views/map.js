@@ -16,7 +16,7 @@ export function create(host) {
         },
         onHover: (at) => showTip(at),
     });
-    canvas.map = map; // for the page's tests and measurements
+    canvas.map = map; // for tests and benchmarks
     host.append(h("div", { class: "map" }, canvas, tip));
     const zoom = (text, label, title, onclick) => h("button", { type: "button", class: "icon", "aria-label": label, title, onclick }, text);
     const tools = h("div", { class: "zoom", role: "group", "aria-label": "Zoom" }, zoom("+", "Zoom in", "Zoom in (+)", () => map.zoomBy(1.5)),

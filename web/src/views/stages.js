@@ -1,4 +1,4 @@
-// stages.js: a head's way from scores to output, side by side, with one cursor for all.
+// stages.js: a head's stages from scores to output, side by side, with linked cursors.
 
 import { app } from "../app.js";
 import { announce, h } from "../dom.js";
@@ -32,7 +32,7 @@ export function create(host) {
         });
     }
 
-    // The same query and key everywhere; in the output, the query's row.
+    // Marks the same query and key in every stage; the output has no keys, so it is linked with none.
     function link(from, at) {
         for (const { stage, map, value } of maps) {
             const outputEdge = stage.name === "output" || from.name === "output";

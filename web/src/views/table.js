@@ -1,11 +1,12 @@
-// table.js: the numbers themselves, as a table that can be read aloud and copied.
+// table.js: the numbers as a table, for screen readers and for copying.
 
 import { app } from "../app.js";
 import { h } from "../dom.js";
-import { number, visible } from "../format.js";
 import { reasonsText } from "../explain.js";
+import { number, visible } from "../format.js";
+import { isMasked } from "../mask_reasons.js";
 
-const SIDE_MAX = 64; // more rows or columns are shown a page at a time
+const SIDE_MAX = 64; // of rows and of columns; more come a page at a time
 
 export function create(host) {
     let top = 0, left = 0;
@@ -18,7 +19,7 @@ export function create(host) {
     }
 
     function cell(matrix, picture, i, j) {
-        const x = matrix.data[i * matrix.cols + j], masked = picture.bits?.(i, j) && picture.bansHide;
+        const x = matrix.data[i * matrix.cols + j], masked = isMasked(picture, i, j);
         const chosen = app.view.cell?.[0] === i && app.view.cell?.[1] === j;
         return h("td", { class: `${masked ? "masked" : ""}${chosen ? " chosen" : ""}`, title: masked ? reasonsText(i, j) : null,
             onclick: () => app.setView({ cell: [i, j] }) }, number(x));
