@@ -124,8 +124,8 @@ def row(program, shape, mode, threads, rounds, seconds):
 
 def growth(program, tokens_max):
     """How time and memory grow with the tokens of one head: as T*T and as T, if nothing of T*T is kept."""
-    lines = ["", "## Growth", "", "One head of 64 channels, output only, one thread. Memory is what is taken beside inputs and results; plain scores "
-             "would take 4 T² bytes.", "", "| T | ms | ns a pair of tokens | MB | bytes a token |", "|---|---|---|---|---|"]
+    lines = ["", "## Growth", "", "One head of 64 channels, output only, one thread. Memory is what attention takes besides inputs and results; a full "
+             "matrix of scores would take 4 T² bytes.", "", "| T | ms | ns a pair of tokens | MB | bytes a token |", "|---|---|---|---|---|"]
     for tokens in (t for t in GROWTH if t <= tokens_max):
         r = run_ours(program, (1, 1, 1, tokens, tokens, 64), "full", 1, 0.5)
         lines.append(f"| {tokens} | {r['ours_ms']:.4g} | {r['ours_ms'] * 1e6 / tokens ** 2:.3f} | {r['ours_bytes'] / 1e6:.2f} | "
@@ -176,8 +176,8 @@ def main():
     PYTHONS["PyTorch"] = options.torch
     lines = ["# Attention beside its peers", "",
              f"{datetime.date.today()}, {processor()}, load {os.getloadavg()[0]:.1f} at the start; {versions()}.", "",
-             f"Medians in ms over {options.rounds} rounds in which the programs take turns; in brackets how many times as long "
-             "the peer takes. float32; causal is counted on the full square.", "",
+             f"Medians in ms over {options.rounds} rounds in which the programs take turns; in brackets, how many times as long "
+             "the peer takes. float32. The share of the limit counts causal attention on the full square.", "",
              "| [B,H,T,D] | mode | threads | attnd | two products of OpenBLAS | " + " | ".join(PEERS) + " | share of the limit |",
              "|---|---|---|---|---|" + "---|" * (len(PEERS) + 1)]
     for threads in options.threads:
@@ -190,7 +190,7 @@ def main():
                              + " | ".join(ratio(r["peers"][peer], r["ours_ms"]) for peer in PEERS)
                              + f" | {share(shape, mode, r)} |")
                 print(lines[-1], flush=True)
-    lines += ["", f"Kernel {r['kernel']}. The limits' share is of the median of loops run between those of attention."]
+    lines += ["", f"Kernel {r['kernel']}. The limits are the medians of loops that run between those of attention."]
     lines += growth(options.program, options.tokens_max)
     text = "\n".join(lines) + "\n"
     if options.out:

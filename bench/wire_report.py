@@ -203,11 +203,11 @@ def print_numbers(title, results, bytes_a_number):
 
 def print_requests(requests, memcpy_ns):
     print("## Whole requests over loopback\n")
-    print("Tokens in, the same tokens out, nothing computed; one connection. Beside it, in turns, a copy: two sockets that carry as "
-          "many bytes\nboth ways and do nothing else. Throughput is that of the fastest of "
-          f"{ROUNDS}, since medians suffer from whatever else runs on the machine:\nthe request's bytes by the time from its first to "
-          f"the reply's last, and bytes both ways by it. memcpy is that of the text above, {1 / memcpy_ns:.1f} GB/s.\n"
-          "The daemon's CPU time is over all its threads.\n")
+    print("Tokens in, the same tokens out, nothing computed; one connection. It takes turns with a copy: two sockets that carry as many "
+          "bytes\nboth ways and do nothing else. Throughput is that of the fastest of "
+          f"{ROUNDS} runs, since medians suffer from whatever else runs on the\nmachine: the request's bytes, or the bytes both ways, "
+          "divided by the time from the request's first byte to the reply's last. memcpy\ncopies the text above at "
+          f"{1 / memcpy_ns:.1f} GB/s. The daemon's CPU time is the sum over its threads.\n")
     print("| body | MB in | MB out | ms, best | ms, median | GB/s of request | GB/s both ways | of the copy | of memcpy | "
           "daemon's CPU, ms | GB/s of CPU time |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
@@ -228,9 +228,9 @@ def main():
     print("# Tensors on the wire\n")
     print(f"{datetime.date.today()}, {processor()}, {os.cpu_count()} cores, load {load:.0f} before, {os.getloadavg()[0]:.0f} after; "
           f"{version}.\nWritten by `make bench-wire`.\n")
-    print("Numbers are normal deviates. One core, CPU time, the best of several runs; all on the same text in one run. attnd reads into "
-          "float32 what\nit found by its scan, which is counted, and writes a float32's shortest digits; the others read into their "
-          "language's numbers, and write\nthose.\n")
+    print("Numbers are normally distributed. One core, CPU time, the best of several runs, all on the same text in one run. attnd scans the "
+          "text,\nwhich counts, reads the numbers into float32 and writes a float32's shortest digits; the others read into their "
+          "language's numbers and\nwrite those.\n")
     for title, results, _, bytes_a_number in measured:
         print_numbers(title, results, bytes_a_number)
     print_requests(requests, measured[0][2])

@@ -184,8 +184,8 @@ def report(services, load, first_mb, medians, rounds):
           f"uvicorn {versions[2]}; Node {node}, ONNX Runtime {node_ort}. Written by `make bench-service`.\n")
     print("The peers are in bench/service/: orjson, numpy and safetensors around PyTorch's fused attention; JSON.parse, JSON.stringify and "
           "ONNX's `Attention` in Node.\n")
-    print(f"Whole requests on one connection, medians in ms over {rounds} rounds in turns; in brackets how many times as long the peer "
-          "takes. Unmasked, float32, output only; all answers agree within 1e-5.\n")
+    print(f"Whole requests on one connection, medians in ms over {rounds} rounds in turns; in brackets, how many times as long the peer "
+          "takes. Unmasked, float32, output only; all answers agree to within 1e-5.\n")
     print("| body | [B,H,T,D] | attnd | " + " | ".join(p.name for p in peers) + " |")
     print("|---|---|---:|" + "---:|" * len(peers))
     for kind, shape, ms in medians:
@@ -193,9 +193,9 @@ def report(services, load, first_mb, medians, rounds):
         print(f"| {'JSON' if kind == JSON else 'safetensors'} | [{','.join(map(str, shape))}] | " + " | ".join(row) + " |")
     print("\n| | attnd | " + " | ".join(p.name for p in peers) + " |")
     print("|---|---:|" + "---:|" * len(peers))
-    print("| from its start to the first answer, s | " + " | ".join(f"{s.start_s:.3g}" for s in services) + " |")
-    print("| memory in RAM then, MB | " + " | ".join(f"{mb:.0f}" for mb in first_mb) + " |")
-    print("| at the most, MB | " + " | ".join(f"{s.memory_mb('VmHWM'):.0f}" for s in services) + " |")
+    print("| from start to the first answer, s | " + " | ".join(f"{s.start_s:.3g}" for s in services) + " |")
+    print("| resident memory then, MB | " + " | ".join(f"{mb:.0f}" for mb in first_mb) + " |")
+    print("| peak resident memory, MB | " + " | ".join(f"{s.memory_mb('VmHWM'):.0f}" for s in services) + " |")
 
 
 main()
