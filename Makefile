@@ -15,7 +15,7 @@ SECONDS ?= 30#     for each fuzzer of `make fuzz`
 LISTEN ?= 127.0.0.1:8080# for `make run`
 ONLY ?=#           the stages of `make test`; all, if empty
 STAGES ?=#         the stages of `make docker-test`; all, if empty
-HALF ?=#           of `make fresh-check`: run or test; both, if empty
+HALF ?=#           of `make fresh-check`: run, test or bench; all, if empty
 MUTATIONS ?=#      of `make mutations`; all, if empty
 TESTS ?=#          the tests of `make arm64-check`; all, if empty
 
@@ -103,20 +103,23 @@ HTTP_OBJECTS := $(call objects,tests/http/*.c)
 HTTP_TEST := $(if $(HTTP_OBJECTS),$(B)/tests/http_test)
 FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
 EXHAUSTIVE := $(call programs,tests/exhaustive/*.c)
+EXHAUSTIVE_TESTS := $(EXHAUSTIVE) $(B)/tests/unit/kernels_test
 BENCHES := $(call programs,bench/*.c)
 
 # Tests link archives, from which each takes what it names; so a test of the server does without the object that has
-# main(). Only tests that include a header of the server wait for that room.
+# main(). Only tests that include a header of the server wait for that archive.
 ARCHIVES := $(B)/support.a $(B)/layers.a
 SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tests/unit/*_test.c))
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers run test valgrind mutations fuzz exhaustive arm64-check bench bench-numbers \
-	bench-service bench-wire lint layers format web browser-tests bench-web docker docker-test fresh-check deps test-deps lint-deps \
-	clean help
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers browser-tests web run docker deps clean test valgrind lint layers format \
+	fuzz mutations exhaustive arm64-check docker-test fresh-check bench bench-service bench-wire bench-numbers bench-web \
+	test-deps lint-deps exhaustive-ready bench-ready help
 
-attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there (the default)
+##@ Build and run
+
+attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there; plain `make` does the same
 	$(if $(SANITIZER),@:,$(build_web))
 
 unit-tests: $(UNIT_TESTS)
@@ -141,9 +144,13 @@ link_test = $(LINK) $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--en
 # Benchmarks hold this machine's limits beside what core reaches, so they are made for it.
 $(B)/bench/%.o: private CFLAGS += -O3 -march=native -ffp-contract=fast -Wno-psabi
 
-$(UNIT_TESTS) $(EXHAUSTIVE) $(BENCHES) $(FUZZERS): %: %.o $(ARCHIVES)
+$(UNIT_TESTS) $(FUZZERS): %: %.o $(ARCHIVES)
 	$(call say,LINK,$@)
 	$(Q)$(link_test)
+
+$(EXHAUSTIVE) $(BENCHES): %: %.o $(B)/layers.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ $(LIBS) -o $@
 
 $(SERVER_TESTS): $(B)/server.a
 $(FUZZERS): LDFLAGS += -fsanitize=fuzzer
@@ -155,7 +162,7 @@ $(B)/tests/http_test: $(HTTP_OBJECTS) $(ARCHIVES)
 
 $(B)/tests/tools/defects: %: %.o
 	$(call say,LINK,$@)
-	$(Q)$(link_test)
+	$(Q)$(LINK) $< -pthread -o $@
 
 $(B)/%.o: %.c Makefile VERSION | $(B)/.deps
 	$(call say,CC,$<)
@@ -180,7 +187,7 @@ $(B)/.deps: scripts/deps
 WEB := build/web/index.html
 WEB_SOURCES := $(wildcard web/*.* web/src/*.js web/src/views/*.js) openapi.yaml
 
-web: $(WEB) ## builds the web UI into build/web (needs npm)
+web: $(WEB)
 	@:
 
 $(WEB): $(WEB_SOURCES) web/node_modules/.package-lock.json
@@ -199,82 +206,102 @@ build_web = +@if [ ! -f web/package.json ]; then :; \
 browser-tests: $(B)/attnd $(WEB) tests/browser/node_modules/.package-lock.json
 	@:
 
-bench-web: test-deps ## measures the web UI in a browser
-	+@$(MAKE) --no-print-directory browser-tests
-	@node tests/browser/bench.mjs
-
 # ---- what people type -----------------------------------------------------------------------------------------------
-# The scripts call make again, so that libraries installed on the way are seen. They start with + to share the job server.
+# What installs libraries calls make again, so that they are seen, and starts with + to share the job server.
 
-run: ## installs what is missing, builds, starts the daemon and shows the notebook's request (LISTEN=host:port, ONCE=1)
+jobs = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+submake = +@$(MAKE) --no-print-directory $(jobs) SANITIZER=$(SANITIZER)
+
+run: ## installs what is missing, builds, starts attnd and shows a first answer (LISTEN=host:port, ONCE=1: stops then)
 	@scripts/deps run
-	+@$(MAKE) --no-print-directory SANITIZER=$(SANITIZER) attnd
+	$(submake) attnd
 	@scripts/run $(B)/attnd $(LISTEN)
 
-test: test-deps ## runs every test (ONLY="unit http": some stages; SANITIZER=thread: unit and http under it)
+docker: ## builds the container's image (DOCKER_BUILD_FLAGS="...": further flags of docker build)
+	@. scripts/docker.sh && need_engine && build_attnd "$$ATTND_IMAGE" && list_image "$$ATTND_IMAGE"
+
+deps: ## installs what building needs
+	@scripts/deps build
+
+clean: ## removes build/
+	$(Q)rm -rf build
+
+##@ Test
+
+test: test-deps ## runs the tests (ONLY="unit http": some stages; SANITIZER=thread: unit and http under it)
 	+@scripts/test $(or $(ONLY),$(SANITIZER))
 
-valgrind: test-deps ## runs the unit tests under valgrind
+valgrind: test-deps
 	+@scripts/test valgrind
-
-mutations: test-deps ## shows that the tests catch deliberate faults (MUTATIONS="name ...": some of tests/mutations/list)
-	+@scripts/mutations $(MUTATIONS)
-
-fuzz: test-deps ## fuzzes each fuzzer for SECONDS=30
-	+@$(MAKE) --no-print-directory SANITIZER=fuzz fuzzers
-	@scripts/fuzz $(SECONDS)
-
-exhaustive: $(EXHAUSTIVE) $(B)/tests/unit/kernels_test ## runs the tests that take minutes: every float32 read and written, exp of each
-	@for program in $^; do echo "== $$program"; EXP_STEP=1 $$program || exit 1; done
-
-arm64-check: ## builds for arm64 and runs the unit tests under qemu (TESTS="name ...": some of tests/unit)
-	@scripts/deps build arm64
-	+@scripts/arm64-check $(TESTS)
-
-bench: $(B)/bench/attention_bench ## measures attention beside ONNX Runtime, PyTorch (5 GB) and plain OpenBLAS, writes bench/results.md
-	@torch=$$(bench/venv torch) && $$(bench/venv) bench/attention_peers.py $< --torch $$torch --out bench/results.md
-
-bench-service: $(B)/attnd bench/service/node_modules/.package-lock.json ## measures requests beside FastAPI and Node, writes bench/service.md
-	@torch=$$(bench/venv torch) && $$(bench/venv) bench/service/report.py $(B)/attnd $$torch >$(B)/service.md && \
-		cp $(B)/service.md bench/service.md && cat bench/service.md
-
-bench-numbers: $(B)/bench/number_bench ## measures the reader and the writer of numbers beside jansson
-	@$<
-
-docker: ## builds the container's image (DOCKER_BUILD_FLAGS="...": further flags of docker build)
-	@scripts/docker-build
-
-docker-test: ## tests the container, also with the HTTP tests inside of Docker (STAGES="plain image": some stages)
-	@scripts/docker-test $(STAGES)
-
-fresh-check: ## `make run` and `make test` from a clean clone in a bare Debian (HALF=run: only that)
-	@scripts/fresh-check $(HALF)
-
-bench-wire: $(B)/attnd $(B)/bench/wire ## measures tensors on the wire beside other languages, writes bench/wire.md
-	@scripts/deps test
-	@$$(bench/venv) bench/wire_report.py $(B) >$(B)/wire.md && cp $(B)/wire.md bench/wire.md && cat bench/wire.md
 
 lint: export LINT_FLAGS = $(COMPILE_FLAGS)
 lint: lint-deps ## checks format, defects, banned functions, scripts and openapi.yaml
 	@scripts/lint
 
-layers: ## checks that includes run server -> api -> core, one library a room
+layers: ## checks that includes run server -> api -> core, one library a layer
 	@scripts/layers
 
 format: ## formats the C files
 	@scripts/lint format
 
-deps: ## installs what building needs
-	@scripts/deps build
+##@ Test more
 
-test-deps: ## installs what testing needs
+fuzz: test-deps ## runs each fuzzer for SECONDS=30
+	$(submake) SANITIZER=fuzz fuzzers
+	@scripts/fuzz $(SECONDS)
+
+mutations: test-deps ## shows that the tests catch deliberate defects (MUTATIONS="name ...": some of tests/mutations/list)
+	+@scripts/mutations $(MUTATIONS)
+
+exhaustive: exhaustive-ready ## reads and writes every float32, takes exp of each: minutes
+	@for program in $(EXHAUSTIVE_TESTS); do echo "== $$program"; EXP_STEP=1 $$program || exit 1; done
+
+arm64-check: ## builds for arm64 and runs the unit tests under qemu (TESTS="name ...": some of tests/unit)
+	@scripts/deps build arm64
+	+@scripts/arm64-check $(TESTS)
+
+docker-test: ## tests the container, also with the HTTP tests in it (STAGES="plain image": some stages)
+	@scripts/docker-test $(STAGES)
+
+fresh-check: ## run, test and the benchmarks' builds in a bare Debian, from a clean clone (HALF=run: one of run, test, bench)
+	@scripts/fresh-check $(HALF)
+
+##@ Measure
+
+bench: bench-ready ## attention beside ONNX Runtime, PyTorch (5 GB to install) and plain OpenBLAS, to bench/results.md
+	@torch=$$(bench/venv torch) && $$(bench/venv) bench/attention_peers.py $(B)/bench/attention_bench --torch $$torch --out bench/results.md
+
+bench-service: bench-ready ## requests beside FastAPI with PyTorch (5 GB to install) and Node, to bench/service.md
+	@torch=$$(bench/venv torch) && $$(bench/venv) bench/service/report.py $(B)/attnd $$torch >$(B)/service.md && \
+		cp $(B)/service.md bench/service.md && cat bench/service.md
+
+bench-wire: bench-ready ## tensors on the wire beside other languages, to bench/wire.md
+	@$$(bench/venv) bench/wire_report.py $(B) >$(B)/wire.md && cp $(B)/wire.md bench/wire.md && cat bench/wire.md
+
+bench-numbers: bench-ready ## reading and writing numbers beside jansson
+	@$(B)/bench/number_bench
+
+bench-web: test-deps ## the web UI in a browser
+	$(submake) browser-tests
+	@node tests/browser/bench.mjs
+
+# ---- what these need ------------------------------------------------------------------------------------------------
+
+test-deps:
 	@scripts/deps build test
 
 lint-deps:
 	@scripts/deps build lint
 
-clean: ## removes build/
-	$(Q)rm -rf build
+exhaustive-ready:
+	@scripts/deps build exhaustive
+	$(submake) $(EXHAUSTIVE_TESTS)
 
-help: ## prints this
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+bench-ready:
+	@scripts/deps build bench
+	$(submake) $(B)/attnd $(BENCHES) bench/service/node_modules/.package-lock.json
+	@bench/venv >/dev/null
+
+help:
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile

@@ -1,4 +1,7 @@
-# docker.sh: what the scripts around the container share. Sourced.
+# docker.sh: what the container's scripts and `make docker` share: images, the engine, Compose. Sourced.
+#
+#   ATTND_IMAGE=attnd                       the image's name
+#   DOCKER_BUILD_FLAGS="--network host"     further flags of docker build
 # shellcheck shell=bash
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -6,7 +9,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export ATTND_IMAGE=${ATTND_IMAGE:-attnd}
 export ATTND_TESTS_IMAGE=${ATTND_TESTS_IMAGE:-attnd-tests}
 
-# Further flags of `docker build`, for machines whose builds need them, as --network host.
 read -r -a build_flags <<<"${DOCKER_BUILD_FLAGS:-}"
 
 need_engine()
@@ -62,4 +64,21 @@ build_attnd()
     local revision
     revision=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
     build_image "$1" docker/Dockerfile --build-arg VERSION="$(<VERSION)" --build-arg REVISION="$revision"
+}
+
+# list_image IMAGE: the sizes of what is in it.
+list_image()
+{
+    local container
+    container=$(docker create "$1")
+    docker export "$container" | tar -tvf - | awk '
+        $1 ~ /^-/ && $6 ~ /\.so/ { count++; bytes += $3; if ($6 ~ /openblas/) blas = $3; next }
+        $6 == "usr/bin/attnd" { attnd = $3; next }
+        $6 ~ /\/attnd\/web\// { web += $3; next }
+        $1 ~ /^-/ { rest += $3 }
+        END {
+            printf "in it: attnd %.1f MB, its web UI %.1f MB, %d libraries %.1f MB (OpenBLAS %.1f MB), records and licences %.1f MB\n",
+                attnd / 1e6, web / 1e6, count, bytes / 1e6, blas / 1e6, rest / 1e6
+        }'
+    docker rm "$container" >/dev/null
 }
