@@ -1,4 +1,4 @@
-/* attention.c: from a request's bytes to a reply's, whatever its face. The whole of it stands in attention_reply. */
+/* api.c: from a request's bytes to a reply's, whatever the protocol: `compute` tells it whole. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -7,11 +7,9 @@
 #include "api/json/array_check.h"
 #include "api/json/document.h"
 #include "api/json/document_memory.h"
-#include "api/protocol/kserve_write.h"
-#include "api/protocol/media_type.h"
 #include "api/protocol/problem.h"
-#include "api/protocol/protocol.h"
-#include "api/protocol/safetensors.h"
+#include "api/request/evaluation.h"
+#include "api/request/plan_resolve.h"
 #include "core/blas.h"
 #include "core/kernels/kernels.h"
 #include "core/size.h"
@@ -52,20 +50,6 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static bool check_media(enum api_protocol protocol, const struct api_request *sent, struct error *err)
-{
-    if (protocol == API_ATTENTION && media_type_is(sent->content_type, SAFETENSORS_TYPE))
-        return true;
-    if (!media_type_may_be_json(sent->content_type))
-        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content type %.100s is not read here; send application/json%s",
-                         sent->content_type, protocol == API_ATTENTION ? " or " SAFETENSORS_TYPE : "");
-    if (protocol == API_ATTENTION && safetensors_resembles(sent->body, sent->body_bytes))
-        return error_set(
-            err, ERROR_UNSUPPORTED_MEDIA,
-            "the body looks like a safetensors file, and is to be read as JSON: send it with Content-Type: " SAFETENSORS_TYPE);
-    return true;
-}
-
 /* What a request may take before its cost is known: two documents at the most and one of them once more, and what decoding them
  * needs. */
 static size_t decode_cost(void)
@@ -76,27 +60,28 @@ static size_t decode_cost(void)
 }
 
 /* Body to plan: nothing here grows with the tensors. */
-static struct evaluation *decode(const struct protocol *protocol, const struct api_request *sent, struct arena *arena,
-                                 struct extract *extract, struct error *err)
+static struct evaluation *decode(const struct api_request *sent, struct api_call *call, struct extract *extract,
+                                 struct error *err)
 {
+    struct arena *arena = &call->arena;
     struct request *request = arena_alloc(arena, sizeof *request, err);
     struct plan *plan = arena_alloc(arena, sizeof *plan, err);
     struct evaluation *evaluation = arena_alloc(arena, sizeof *evaluation, err);
     if (request == NULL || plan == NULL || evaluation == NULL)
         return NULL;
-    if (!protocol->decode(sent, arena, extract, request, err) || !plan_resolve(request, plan, err))
+    if (!call->protocol->read(sent, arena, extract, request, err) || !plan_resolve(request, plan, err))
         return NULL;
     *evaluation = (struct evaluation){.plan = plan, .extract = extract};
     return evaluation;
 }
 
 /* Computes what the plan will take, has the limits agree to it, and takes it. */
-static bool reserve_memory(const struct protocol *protocol, struct evaluation *evaluation, const struct api_limits *limits,
-                           const struct executor *executor, struct api_call *call, struct error *err)
+static bool reserve_memory(struct evaluation *evaluation, const struct api_limits *limits, const struct executor *executor,
+                           struct api_call *call, struct error *err)
 {
-    size_t text_bytes = protocol->reply_bytes_max(evaluation->plan);
+    size_t reply_bytes_max = call->protocol->write_bytes_max(evaluation->plan);
     struct evaluation_memory costs = {0}, memory = {.arena = &call->arena};
-    if (!evaluation_allocate(evaluation, executor, text_bytes, &costs, err))
+    if (!evaluation_allocate(evaluation, executor, reply_bytes_max, &costs, err))
         return false;
     char cost[SIZE_TEXT_BYTES_MAX];
     if (costs.cost_bytes > limits->request_memory_bytes_max)
@@ -108,37 +93,36 @@ static bool reserve_memory(const struct protocol *protocol, struct evaluation *e
     call->reserved_bytes = costs.cost_bytes;
     call->arena.cap_bytes += costs.cost_bytes;
     *evaluation = (struct evaluation){.plan = evaluation->plan, .extract = evaluation->extract};
-    return evaluation_allocate(evaluation, executor, text_bytes, &memory, err);
+    return evaluation_allocate(evaluation, executor, reply_bytes_max, &memory, err);
 }
 
 /* The numbers in memory, ready to be computed with. An error on the way there is held against the arrays, which it may come of. */
-static struct evaluation *read_request(const struct protocol *protocol, const struct api_request *sent,
-                                       const struct api_limits *limits, const struct executor *executor, struct api_call *call,
-                                       struct error *err)
+static struct evaluation *read_request(const struct api_request *sent, const struct api_limits *limits,
+                                       const struct executor *executor, struct api_call *call, struct error *err)
 {
     struct extract *extract = arena_alloc(&call->arena, sizeof *extract, err);
-    if (extract == NULL || !check_media(call->protocol, sent, err))
+    if (extract == NULL || !call->protocol->accepts(sent, err))
         return NULL;
     *extract = (struct extract){0}; /* until the text is scanned */
-    struct evaluation *evaluation = decode(protocol, sent, &call->arena, extract, err);
-    if (evaluation != NULL && reserve_memory(protocol, evaluation, limits, executor, call, err) &&
+    struct evaluation *evaluation = decode(sent, call, extract, err);
+    if (evaluation != NULL && reserve_memory(evaluation, limits, executor, call, err) &&
         evaluation_read(evaluation, executor, err))
         return evaluation;
     struct error unused;
     json_t *document = NULL;
     error_init(&unused);
     if (extract->text != NULL && document_parse(extract, &call->arena, &document, &unused))
-        document_explain(extract, document, executor, err);
+        array_check_explain(extract, document, executor, err);
     document_done(document);
     return NULL;
 }
 
-/* A request's life in this room: decode, cost, read, compute, encode. */
-static bool attention_reply(const struct protocol *protocol, const struct api_request *sent, const struct api_limits *limits,
-                            const struct executor *executor, struct api_call *call, struct error *err)
+/* A request's life in this layer: decode, cost, read, compute, encode. */
+static bool compute(const struct api_request *sent, const struct api_limits *limits, const struct executor *executor,
+                    struct api_call *call, struct error *err)
 {
     double started_ms = now_ms();
-    struct evaluation *evaluation = read_request(protocol, sent, limits, executor, call, err);
+    struct evaluation *evaluation = read_request(sent, limits, executor, call, err);
     double read_ms = now_ms();
     call->timings.parse_ms = read_ms - started_ms;
     if (evaluation == NULL)
@@ -148,47 +132,32 @@ static bool attention_reply(const struct protocol *protocol, const struct api_re
     call->timings.compute_ms = computed_ms - read_ms;
     if (!computed)
         return false;
-    bool written = protocol->write_reply(evaluation, executor, &call->reply, err);
+    bool written = call->protocol->write(evaluation, executor, &call->reply, err);
     call->timings.encode_ms = now_ms() - computed_ms;
     return written;
 }
 
-static void compute(enum api_protocol which, const struct api_request *request, const struct api_limits *limits,
-                    const struct executor *executor, struct api_call *call)
+void api_compute(const struct api_protocol *protocol, const struct api_request *request, const struct api_limits *limits,
+                 const struct executor *executor, struct api_call *call)
 {
-    const struct protocol *protocol = which == API_KSERVE ? &protocol_kserve : &protocol_attention;
     struct api_request sent = *request;
     struct error err;
     error_init(&err);
     if (sent.body_bytes == 0)
         sent.body = "";
-    *call = (struct api_call){.protocol = which};
+    *call = (struct api_call){.protocol = protocol};
     arena_init(&call->arena, decode_cost());
-    if (!attention_reply(protocol, &sent, limits, executor, call, &err))
+    if (!compute(&sent, limits, executor, call, &err))
         api_problem(&err, NULL, call);
-}
-
-void api_attention(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
-                   struct api_call *call)
-{
-    compute(API_ATTENTION, request, limits, executor, call);
-}
-
-void api_kserve(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
-                struct api_call *call)
-{
-    compute(API_KSERVE, request, limits, executor, call);
 }
 
 void api_problem(const struct error *err, const char *allow, struct api_call *call)
 {
-    bool kserve = call->protocol == API_KSERVE;
     call->reply = (struct api_reply){
         .status = problem_status(err->code),
-        .content_type = kserve ? "application/json" : "application/problem+json",
+        .content_type = call->protocol->error_type,
         .body = call->problem,
-        .body_bytes = kserve ? kserve_write_error(err, call->problem, sizeof call->problem)
-                             : problem_write(err, call->problem, sizeof call->problem),
+        .body_bytes = call->protocol->write_error(err, call->problem, sizeof call->problem),
         .allow = allow,
         .retry_after_s = problem_retry_after_s(err->code),
         .error = err->code,

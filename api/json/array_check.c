@@ -2,14 +2,35 @@
 
 #include <stdio.h>
 
+#include "api/json/array_reader.h"
 #include "api/json/document.h"
-#include "api/request/tensor_input.h"
+#include "core/size.h"
+
+#define CHECKED_AT_ONCE 512 /* elements, on the stack */
+
+bool array_check(const struct extract *extract, const struct json_array_text *array, const char *pointer, struct error *err)
+{
+    if (array->rank > TENSOR_RANK_MAX)
+        return true;
+    double unused[CHECKED_AT_ONCE];
+    struct array_reader reading;
+    array_reader_init(&reading, extract, array, array->kind == JSON_ARRAY_BOOLS ? DTYPE_BOOL : DTYPE_F64, pointer, err);
+    const size_t count = shape_count(array->rank, array->shape);
+    const char *at = reading.first;
+    size_t first = 0;
+    do {
+        size_t last = first + size_min(count - first, CHECKED_AT_ONCE);
+        at = array_read_elements(&reading, first, last, at, unused);
+        first = last;
+    } while (at != NULL && first < count);
+    return at != NULL;
+}
 
 /* Each array of a value, in the order of the text. As deep as the scan lets a text be: DOCUMENT_DEPTH_MAX. */
-static bool check(const struct extract *extract, const json_t *value, const char *pointer, const struct executor *executor,
-                  struct error *err)
+static bool check_all(const struct extract *extract, const json_t *value, const char *pointer, const struct executor *executor,
+                      struct error *err)
 {
-    const struct json_array_text *array = tensor_input_array(extract, value);
+    const struct json_array_text *array = document_array(extract, value);
     if (array != NULL)
         return executor_stopped(executor) || array_check(extract, array, pointer, err);
     char place[ERROR_POINTER_BYTES_MAX];
@@ -18,22 +39,23 @@ static bool check(const struct extract *extract, const json_t *value, const char
     json_object_foreach((json_t *)value, name, member)
     {
         pointer_append(pointer, name, place, sizeof place);
-        if (!check(extract, member, place, executor, err))
+        if (!check_all(extract, member, place, executor, err))
             return false;
     }
     for (size_t i = 0; i < json_array_size(value); i++) {
         (void)snprintf(place, sizeof place, "%.*s/%zu", ERROR_POINTER_BYTES_MAX - 24, pointer, i);
-        if (!check(extract, json_array_get(value, i), place, executor, err))
+        if (!check_all(extract, json_array_get(value, i), place, executor, err))
             return false;
     }
     return true;
 }
 
-void document_explain(const struct extract *extract, const json_t *document, const struct executor *executor, struct error *err)
+void array_check_explain(const struct extract *extract, const json_t *document, const struct executor *executor,
+                         struct error *err)
 {
     struct error found;
     error_init(&found);
     bool may_explain = err->code == ERROR_INVALID || err->code == ERROR_TOO_LARGE;
-    if (may_explain && !check(extract, document, "", executor, &found))
+    if (may_explain && !check_all(extract, document, "", executor, &found))
         *err = found;
 }

@@ -214,23 +214,3 @@ bool array_read(const struct extract *extract, const struct json_array_text *arr
     assert(at == NULL || at == reading.end);
     return at != NULL;
 }
-
-#define CHECKED_AT_ONCE 512 /* elements, on the stack */
-
-bool array_check(const struct extract *extract, const struct json_array_text *array, const char *pointer, struct error *err)
-{
-    if (array->rank > TENSOR_RANK_MAX)
-        return true;
-    double unused[CHECKED_AT_ONCE];
-    struct array_reader reading;
-    array_reader_init(&reading, extract, array, array->kind == JSON_ARRAY_BOOLS ? DTYPE_BOOL : DTYPE_F64, pointer, err);
-    const size_t count = shape_count(array->rank, array->shape);
-    const char *at = reading.first;
-    size_t first = 0;
-    do {
-        size_t last = first + size_min(count - first, CHECKED_AT_ONCE);
-        at = array_read_elements(&reading, first, last, at, unused);
-        first = last;
-    } while (at != NULL && first < count);
-    return at != NULL;
-}

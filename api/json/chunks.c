@@ -4,29 +4,29 @@
 
 #include "core/size.h"
 
-/* A tensor being written in pieces. */
-struct pieces {
-    const struct chunks *parts;
+/* A tensor that is written in several chunks. */
+struct tensor_chunks {
+    const struct executor *executor;
     const struct tensor *tensor;
     struct number_style style;
-    char *room;
-    struct api_chunk *results; /* one a piece */
+    char *buffer;
+    struct api_chunk *list; /* theirs */
 };
 
-static size_t piece_count(size_t element_count)
+static size_t split_count(size_t element_count)
 {
     return size_pieces(element_count, CHUNK_ELEMENTS);
 }
 
-/* Small ones are written with the text around them. */
-static bool is_spread(size_t element_count)
+/* Small tensors are written with the text around them. */
+static bool is_split(size_t element_count)
 {
     return element_count >= 2 * CHUNK_ELEMENTS;
 }
 
 size_t chunks_count_max(size_t element_count)
 {
-    return is_spread(element_count) ? piece_count(element_count) + 1 : 0;
+    return is_split(element_count) ? split_count(element_count) + 1 : 0;
 }
 
 size_t chunks_bytes_max(enum dtype dtype, size_t rank, const size_t *shape, struct number_style style)
@@ -36,88 +36,87 @@ size_t chunks_bytes_max(enum dtype dtype, size_t rank, const size_t *shape, stru
     return size_add(tensor_write_offset(dtype, rank, shape, style, count), around);
 }
 
-void chunks_init(struct chunks *parts, char *room, size_t room_bytes, size_t count_max, const struct executor *executor)
+void chunks_init(struct chunks *chunks, char *buffer, size_t buffer_bytes, size_t count_max, const struct executor *executor)
 {
     size_t list_bytes = (count_max + 1) * sizeof(struct api_chunk); /* and the one at the end */
-    assert(list_bytes <= room_bytes);
-    *parts = (struct chunks){
-        .parts = (struct api_chunk *)(void *)room,
+    assert(list_bytes <= buffer_bytes);
+    *chunks = (struct chunks){
+        .list = (struct api_chunk *)(void *)buffer,
         .count_max = count_max + 1,
-        .start = room + list_bytes,
+        .start = buffer + list_bytes,
         .executor = executor,
     };
-    writer_init(&parts->text, parts->start, room_bytes - list_bytes);
+    writer_init(&chunks->writer, chunks->start, buffer_bytes - list_bytes);
 }
 
-void chunks_add(struct chunks *parts, const void *data, size_t bytes)
+void chunks_add(struct chunks *chunks, const void *data, size_t bytes)
 {
     if (bytes == 0)
         return;
-    assert(parts->count < parts->count_max);
-    parts->parts[parts->count++] = (struct api_chunk){data, bytes};
+    assert(chunks->count < chunks->count_max);
+    chunks->list[chunks->count++] = (struct api_chunk){data, bytes};
 }
 
-void chunks_split(struct chunks *parts)
+void chunks_split(struct chunks *chunks)
 {
-    chunks_add(parts, parts->start, (size_t)(parts->text.at - parts->start));
-    parts->start = parts->text.at;
+    chunks_add(chunks, chunks->start, (size_t)(chunks->writer.at - chunks->start));
+    chunks->start = chunks->writer.at;
 }
 
-static size_t piece_offset(const struct pieces *pieces, size_t piece, size_t first)
+/* Where chunk `i`, whose first element is `first`, begins in the buffer. */
+static size_t chunk_offset(const struct tensor_chunks *chunks, size_t i, size_t first)
 {
-    const struct tensor *t = pieces->tensor;
-    return tensor_write_offset(t->dtype, t->rank, t->shape, pieces->style, first) + piece * TENSOR_WRITE_SLACK_BYTES;
+    const struct tensor *t = chunks->tensor;
+    return tensor_write_offset(t->dtype, t->rank, t->shape, chunks->style, first) + i * TENSOR_WRITE_SLACK_BYTES;
 }
 
-static void write_piece(void *argument, size_t piece, size_t worker)
+static void write_chunk(void *argument, size_t i, size_t worker)
 {
-    const struct pieces *pieces = argument;
-    size_t first = piece * CHUNK_ELEMENTS, last = size_min(first + CHUNK_ELEMENTS, tensor_count(pieces->tensor));
-    char *room = pieces->room + piece_offset(pieces, piece, first), *end = room;
+    const struct tensor_chunks *chunks = argument;
+    size_t first = i * CHUNK_ELEMENTS, last = size_min(first + CHUNK_ELEMENTS, tensor_count(chunks->tensor));
+    char *start = chunks->buffer + chunk_offset(chunks, i, first), *end = start;
     (void)worker;
-    if (!executor_stopped(pieces->parts->executor))
-        end = tensor_write(pieces->tensor, pieces->style, first, last, room);
-    assert(end <= pieces->room + piece_offset(pieces, piece + 1, last));
-    pieces->results[piece] = (struct api_chunk){room, (size_t)(end - room)};
+    if (!executor_stopped(chunks->executor))
+        end = tensor_write(chunks->tensor, chunks->style, first, last, start);
+    assert(end <= chunks->buffer + chunk_offset(chunks, i + 1, last));
+    chunks->list[i] = (struct api_chunk){start, (size_t)(end - start)};
 }
 
-void chunks_tensor(struct chunks *parts, const struct tensor *t, struct number_style style)
+void chunks_tensor(struct chunks *chunks, const struct tensor *t, struct number_style style)
 {
-    struct text *text = &parts->text;
-    size_t element_count = tensor_count(t), count = piece_count(element_count);
-    size_t room_bytes = tensor_write_offset(t->dtype, t->rank, t->shape, style, element_count);
-    if (!is_spread(element_count)) {
-        assert(room_bytes + TENSOR_WRITE_SLACK_BYTES <= (size_t)(text->end - text->at));
-        text->at = tensor_write(t, style, 0, element_count, text->at);
+    struct writer *writer = &chunks->writer;
+    size_t element_count = tensor_count(t), count = split_count(element_count);
+    size_t bytes_max = tensor_write_offset(t->dtype, t->rank, t->shape, style, element_count);
+    if (!is_split(element_count)) {
+        assert(bytes_max + TENSOR_WRITE_SLACK_BYTES <= (size_t)(writer->end - writer->at));
+        writer->at = tensor_write(t, style, 0, element_count, writer->at);
         return;
     }
-    chunks_split(parts);
-    room_bytes += count * TENSOR_WRITE_SLACK_BYTES;
-    assert(room_bytes <= (size_t)(text->end - text->at) && count <= parts->count_max - parts->count);
-    struct pieces pieces = {parts, t, style, text->at, parts->parts + parts->count};
-    executor_run(parts->executor, count, write_piece, &pieces);
-    parts->count += count;
-    parts->stopped |= executor_stopped(parts->executor);
-    text->at += room_bytes;
-    parts->start = text->at;
+    chunks_split(chunks);
+    bytes_max += count * TENSOR_WRITE_SLACK_BYTES;
+    assert(bytes_max <= (size_t)(writer->end - writer->at) && count <= chunks->count_max - chunks->count);
+    struct tensor_chunks split = {chunks->executor, t, style, writer->at, chunks->list + chunks->count};
+    executor_run(chunks->executor, count, write_chunk, &split);
+    chunks->count += count;
+    chunks->stopped |= executor_stopped(chunks->executor);
+    writer->at += bytes_max;
+    chunks->start = writer->at;
 }
 
-size_t chunks_bytes(const struct chunks *parts)
+size_t chunks_bytes(const struct chunks *chunks)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < parts->count; i++)
-        bytes += parts->parts[i].bytes;
+    for (size_t i = 0; i < chunks->count; i++)
+        bytes += chunks->list[i].bytes;
     return bytes;
 }
 
-bool chunks_done(struct chunks *parts, struct api_reply *ret, struct error *err)
+bool chunks_done(struct chunks *chunks, const struct api_chunk **ret_list, size_t *ret_count, struct error *err)
 {
-    chunks_split(parts);
-    if (parts->stopped)
+    chunks_split(chunks);
+    if (chunks->stopped)
         return executor_set_stopped(err);
-    ret->body = parts->parts[0].data;
-    ret->body_bytes = parts->parts[0].bytes;
-    ret->parts = parts->parts + 1;
-    ret->chunk_count = parts->count - 1;
+    *ret_list = chunks->list;
+    *ret_count = chunks->count;
     return true;
 }

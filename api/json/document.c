@@ -9,7 +9,6 @@
 #include "api/json/document_memory.h"
 #include "api/json/suggest.h"
 #include "api/json/token.h"
-#include "api/request/tensor_input.h"
 #include "core/size.h"
 
 #define FOUND_BYTES_MAX 64 /* of a client's value that an error quotes */
@@ -78,10 +77,17 @@ void document_done(json_t *document)
     document_memory_close();
 }
 
+const struct json_array_text *document_array(const struct extract *extract, const json_t *value)
+{
+    if (!json_is_array(value) || json_array_size(value) != 1 || !json_is_integer(json_array_get(value, 0)))
+        return NULL;
+    return &extract->arrays[json_integer_value(json_array_get(value, 0))];
+}
+
 /* What a value is, in words that quote the client: 12, "abc", an array of shape [2, 3]. */
 static const char *found_text(const struct extract *extract, const json_t *value, char *text, size_t text_bytes)
 {
-    const struct json_array_text *array = tensor_input_array(extract, value);
+    const struct json_array_text *array = document_array(extract, value);
     char shape[SHAPE_TEXT_BYTES_MAX];
     if (array != NULL && array->kind == JSON_ARRAY_EMPTY && array->rank <= TENSOR_RANK_MAX) {
         (void)snprintf(text, text_bytes, "an empty array");

@@ -22,6 +22,9 @@ bool document_parse(const struct extract *extract, struct arena *arena, json_t *
 /* Frees it; NULL is allowed. Of several documents the last one parsed goes first. */
 void document_done(json_t *document);
 
+/* The extracted array that a value of the document stands for; NULL where it stands for none. */
+const struct json_array_text *document_array(const struct extract *extract, const json_t *value);
+
 /* Sets "<what was found>, where <expected> is expected" at `pointer`; always returns false. */
 bool document_refuse(const struct extract *extract, const json_t *value, const char *pointer, const char *expected,
                      struct error *err);

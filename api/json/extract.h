@@ -74,11 +74,6 @@ bool extract_scan(const char *text, size_t text_bytes, const char *name, struct 
 bool array_read(const struct extract *extract, const struct json_array_text *array, enum dtype dtype, const char *pointer,
                 void *ret_data, struct error *err) __attribute__((warn_unused_result));
 
-/* Finds the same faults, but for a number that only float32 overflows, and keeps nothing of what it reads; for an error that was
- * found before the array is read, which may come of how it is broken. An array of too many axes has none. */
-bool array_check(const struct extract *extract, const struct json_array_text *array, const char *pointer, struct error *err)
-    __attribute__((warn_unused_result));
-
 /* The body's offset of an offset in the document (one inside a stand-in gives its array's start; the document's end gives the
  * body's). */
 size_t extract_body_offset(const struct extract *extract, size_t document_offset_bytes);

@@ -8,29 +8,29 @@
 #include "api/number/write.h"
 #include "core/size.h"
 
-void writer_init(struct text *text, char *room, size_t room_bytes)
+void writer_init(struct writer *writer, char *room, size_t room_bytes)
 {
-    *text = (struct text){.start = room, .at = room, .end = room + room_bytes};
+    *writer = (struct writer){.start = room, .at = room, .end = room + room_bytes};
 }
 
-static void add_bytes(struct text *text, const char *bytes, size_t count)
+static void add_bytes(struct writer *writer, const char *bytes, size_t count)
 {
-    assert(count <= (size_t)(text->end - text->at));
-    memcpy(text->at, bytes, count);
-    text->at += count;
+    assert(count <= (size_t)(writer->end - writer->at));
+    memcpy(writer->at, bytes, count);
+    writer->at += count;
 }
 
-void writer_add(struct text *text, const char *part)
+void writer_add(struct writer *writer, const char *part)
 {
-    add_bytes(text, part, strlen(part));
+    add_bytes(writer, part, strlen(part));
 }
 
-void writer_end(struct text *text)
+void writer_end(struct writer *writer)
 {
-    add_bytes(text, "", 1);
+    add_bytes(writer, "", 1);
 }
 
-void writer_format(struct text *text, const char *format, ...)
+void writer_format(struct writer *writer, const char *format, ...)
 {
     char part[WRITER_FORMAT_BYTES_MAX];
     va_list arguments;
@@ -38,7 +38,7 @@ void writer_format(struct text *text, const char *format, ...)
     int length = vsnprintf(part, sizeof part, format, arguments);
     va_end(arguments);
     assert(length >= 0 && (size_t)length < sizeof part);
-    add_bytes(text, part, (size_t)length);
+    add_bytes(writer, part, (size_t)length);
 }
 
 /* Bytes of the UTF-8 character at `c` (RFC 3629), 0 where it is none. */
@@ -66,25 +66,25 @@ static size_t utf8_length(const unsigned char *c)
     return 0;
 }
 
-void writer_string(struct text *text, const char *string)
+void writer_string(struct writer *writer, const char *string)
 {
-    writer_add(text, "\"");
+    writer_add(writer, "\"");
     for (const unsigned char *c = (const unsigned char *)string; *c != '\0';) {
         size_t length = utf8_length(c);
         if (length == 0)
-            writer_add(text, "\\ufffd");
+            writer_add(writer, "\\ufffd");
         else if (*c == '"' || *c == '\\')
-            writer_format(text, "\\%c", *c);
+            writer_format(writer, "\\%c", *c);
         else if (*c < 0x20 || *c == 0x7f)
-            writer_format(text, "\\u%04x", *c);
+            writer_format(writer, "\\u%04x", *c);
         else
-            add_bytes(text, (const char *)c, length);
+            add_bytes(writer, (const char *)c, length);
         c += size_max(length, 1);
     }
-    writer_add(text, "\"");
+    writer_add(writer, "\"");
 }
 
-void writer_number(struct text *text, double x, enum dtype dtype, int decimals)
+void writer_number(struct writer *writer, double x, enum dtype dtype, int decimals)
 {
     char number[NUMBER_F64_BYTES_MAX];
     char *end;
@@ -92,5 +92,5 @@ void writer_number(struct text *text, double x, enum dtype dtype, int decimals)
         end = decimals < 0 ? number_write_f32((float)x, number) : number_write_f32_rounded((float)x, decimals, number);
     else
         end = decimals < 0 ? number_write_f64(x, number) : number_write_f64_rounded(x, decimals, number);
-    add_bytes(text, number, (size_t)(end - number));
+    add_bytes(writer, number, (size_t)(end - number));
 }

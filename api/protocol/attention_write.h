@@ -1,14 +1,13 @@
-/* reply.h: what replies say of the conventions that were applied, in every format. */
+/* attention_write.h: the JSON replies of POST /attention. */
 #ifndef ATTND_API_PROTOCOL_ATTENTION_WRITE_H
 #define ATTND_API_PROTOCOL_ATTENTION_WRITE_H
 
-#include "api/json/writer.h"
+#include "api/protocol/protocol.h"
 #include "api/request/evaluation.h"
 
-/* What the two functions below write together at the most, and the bytes that end them. */
-size_t reply_conventions_bytes_max(const struct plan *plan);
-
-void reply_write_applied(struct text *text, const struct evaluation *evaluation);  /* {"scale": ..} */
-void reply_write_warnings(struct text *text, const struct evaluation *evaluation); /* [".."] */
+/* As an api_protocol's. */
+size_t attention_write_bytes_max(const struct plan *plan);
+bool attention_write(struct evaluation *evaluation, const struct executor *executor, struct api_reply *ret, struct error *err)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -5,8 +5,6 @@
 
 #include "api/json/document.h"
 #include "api/protocol/kserve_reader.h"
-#include "api/protocol/kserve_write.h"
-#include "api/protocol/protocol.h"
 #include "core/size.h"
 
 const char *const kserve_output_names[KSERVE_OUTPUTS + 1] = {"Y", "present_key", "present_value", "qk_matmul_output", NULL};
@@ -132,7 +130,7 @@ static bool decode_inputs(struct kserve_reader *d, const json_t *inputs)
 {
     if (inputs == NULL)
         return error_set_at(d->err, ERROR_INVALID, "/inputs", "inputs is missing");
-    if (!json_is_array(inputs) || tensor_input_array(d->extract, inputs) != NULL)
+    if (!json_is_array(inputs) || document_array(d->extract, inputs) != NULL)
         return document_refuse(d->extract, inputs, "/inputs", "an array of input tensors", d->err);
     for (size_t i = 0; i < json_array_size(inputs); i++) {
         char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
@@ -149,21 +147,23 @@ static bool decode_inputs(struct kserve_reader *d, const json_t *inputs)
     return true;
 }
 
-static bool output_add(const struct kserve_reader *d, enum kserve_output output, const char *pointer)
+static bool output_add(const struct kserve_reader *d, enum kserve_output_name name, const char *pointer)
 {
     static const enum request_result modes[] = {RESULT_SCORES, RESULT_CAPPED_SCORES, RESULT_MASKED_SCORES, RESULT_WEIGHTS};
     static const enum request_result results[] = {RESULT_OUTPUT, RESULT_PRESENT_KEY, RESULT_PRESENT_VALUE};
     static const enum request_tensor typed_as[] = {REQUEST_QUERY, REQUEST_KEY, REQUEST_VALUE, REQUEST_QUERY};
-    struct kserve *kserve = d->kserve;
-    for (size_t i = 0; i < kserve->output_count; i++)
-        if (kserve->outputs[i] == output)
-            return error_set_at(d->err, ERROR_INVALID, pointer, "%s is asked for twice", kserve_output_names[output]);
-    size_t at = kserve->output_count++;
-    kserve->outputs[at] = output;
-    kserve->binary[at] = d->binary_outputs;
-    kserve->results[at] = output == KSERVE_QK_MATMUL_OUTPUT ? modes[d->qk_mode] : results[output];
-    kserve->element_types[at] = d->request->tensors[typed_as[output]].element_type;
-    d->request->results[kserve->results[at]] = true;
+    struct kserve_reply *reply = d->reply;
+    for (size_t i = 0; i < reply->output_count; i++)
+        if (reply->outputs[i].name == name)
+            return error_set_at(d->err, ERROR_INVALID, pointer, "%s is asked for twice", kserve_output_names[name]);
+    struct kserve_output *output = &reply->outputs[reply->output_count++];
+    *output = (struct kserve_output){
+        .name = name,
+        .result = name == KSERVE_QK_MATMUL_OUTPUT ? modes[d->qk_mode] : results[name],
+        .element_type = d->request->tensors[typed_as[name]].element_type,
+        .binary = d->binary_outputs,
+    };
+    d->request->results[output->result] = true;
     return true;
 }
 
@@ -181,14 +181,15 @@ static bool output_parameters(const struct kserve_reader *d, const json_t *param
         return false;
     const json_t *binary = json_object_get(parameters, "binary_data");
     (void)snprintf(place, sizeof place, "%s/parameters/binary_data", pointer);
-    return binary == NULL || document_bool(d->extract, binary, place, &d->kserve->binary[d->kserve->output_count - 1], d->err);
+    return binary == NULL ||
+           document_bool(d->extract, binary, place, &d->reply->outputs[d->reply->output_count - 1].binary, d->err);
 }
 
 /* [{"name"}], or all that the operator has without being asked: Y, and the caches where a past is given. */
 static bool decode_outputs(const struct kserve_reader *d, const json_t *outputs)
 {
     static const char *const names[] = {"name", "parameters", NULL};
-    const struct json_array_text *extracted = tensor_input_array(d->extract, outputs);
+    const struct json_array_text *extracted = document_array(d->extract, outputs);
     bool none = outputs == NULL || json_is_null(outputs) ||
                 (extracted != NULL && extracted->kind == JSON_ARRAY_EMPTY && extracted->rank == 1);
     if (!none && (!json_is_array(outputs) || extracted != NULL))
@@ -207,7 +208,7 @@ static bool decode_outputs(const struct kserve_reader *d, const json_t *outputs)
             return document_refuse(d->extract, value, pointer, "an object with a name", d->err);
         if (!document_known(value, pointer, names, d->err) ||
             !document_choice(d->extract, json_object_get(value, "name"), pointer, kserve_output_names, &output, d->err) ||
-            !output_add(d, (enum kserve_output)output, pointer) ||
+            !output_add(d, (enum kserve_output_name)output, pointer) ||
             !output_parameters(d, json_object_get(value, "parameters"), pointer))
             return false;
     }
@@ -225,7 +226,7 @@ static bool decode_id(const struct kserve_reader *d, const json_t *id, struct ar
     if (copy == NULL)
         return false;
     memcpy(copy, json_string_value(id), bytes);
-    d->kserve->id = copy;
+    d->reply->id = copy;
     return true;
 }
 
@@ -282,23 +283,23 @@ static bool split_body(const struct api_request *sent, size_t *ret_json_bytes, s
     return true;
 }
 
-static bool kserve_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
-                        struct error *err)
+bool kserve_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
+                 struct error *err)
 {
     size_t json_bytes;
     json_t *document = NULL;
-    struct kserve *kserve = arena_alloc(arena, sizeof *kserve, err);
-    if (kserve == NULL || !split_body(sent, &json_bytes, err))
+    struct kserve_reply *reply = arena_alloc(arena, sizeof *reply, err);
+    if (reply == NULL || !split_body(sent, &json_bytes, err))
         return false;
-    *kserve = (struct kserve){0};
+    *reply = (struct kserve_reply){0};
     request_init(ret);
-    ret->kserve = kserve;
+    ret->reply = reply;
     ret->cache_heads_first = true;
     ret->mask_ends_early = true;
     struct kserve_reader d = {
         .extract = extract,
         .request = ret,
-        .kserve = kserve,
+        .reply = reply,
         .binary = sent->body + json_bytes,
         .binary_bytes = sent->body_bytes - json_bytes,
         .err = err,
@@ -308,5 +309,3 @@ static bool kserve_read(const struct api_request *sent, struct arena *arena, str
     document_done(document);
     return done;
 }
-
-const struct protocol protocol_kserve = {kserve_read, kserve_reply_bytes_max, kserve_write_reply};

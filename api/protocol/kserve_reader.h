@@ -1,4 +1,4 @@
-/* kserve_read.h: what the files that decode the protocol's requests share. Internal to infer. */
+/* kserve_reader.h: what the files that decode the protocol's requests share. */
 #ifndef ATTND_API_PROTOCOL_KSERVE_READER_H
 #define ATTND_API_PROTOCOL_KSERVE_READER_H
 
@@ -10,7 +10,7 @@
 struct kserve_reader {
     const struct extract *extract;
     struct request *request;
-    struct kserve *kserve;
+    struct kserve_reply *reply;
     int64_t qk_mode;
     bool binary_outputs; /* unless an output says otherwise */
     const char *binary;  /* the next input's bytes behind the JSON */

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-#include "api/api.h"
 #include "api/json/writer.h"
+#include "api/protocol/protocol.h"
 
 _Static_assert(PROBLEM_BYTES_MAX >=
                    WRITER_STRING_GROWTH * (ERROR_TEXT_BYTES_MAX + ERROR_POINTER_BYTES_MAX + ERROR_LIMIT_NAME_BYTES_MAX) +
@@ -41,23 +41,23 @@ int problem_retry_after_s(enum error_code code)
     return problems[code].retry_after_s;
 }
 
-size_t problem_write(const struct error *err, char *room, size_t room_bytes)
+size_t problem_write(const struct error *err, char *buffer, size_t buffer_bytes)
 {
-    struct text text;
-    writer_init(&text, room, room_bytes);
-    writer_format(&text,
+    struct writer writer;
+    writer_init(&writer, buffer, buffer_bytes);
+    writer_format(&writer,
                   "{\"type\":\"urn:attnd:problem:%s\",\"title\":\"%s\",\"status\":%d,\"detail\":", problems[err->code].name,
                   problems[err->code].title, problems[err->code].status);
-    writer_string(&text, err->text);
+    writer_string(&writer, err->text);
     if (err->pointer[0] != '\0') {
-        writer_add(&text, ",\"pointer\":");
-        writer_string(&text, err->pointer);
+        writer_add(&writer, ",\"pointer\":");
+        writer_string(&writer, err->pointer);
     }
     if (err->limit_name[0] != '\0') {
-        writer_add(&text, ",\"limit\":{\"name\":");
-        writer_string(&text, err->limit_name);
-        writer_format(&text, ",\"value\":%" PRIu64 "}", err->limit_value);
+        writer_add(&writer, ",\"limit\":{\"name\":");
+        writer_string(&writer, err->limit_name);
+        writer_format(&writer, ",\"value\":%" PRIu64 "}", err->limit_value);
     }
-    writer_add(&text, "}\n");
-    return (size_t)(text.at - text.start);
+    writer_add(&writer, "}\n");
+    return (size_t)(writer.at - writer.start);
 }

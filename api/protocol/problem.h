@@ -15,7 +15,7 @@ int problem_status(enum error_code code);
 /* Seconds after which the same request may do better; 0 where it will not. */
 int problem_retry_after_s(enum error_code code);
 
-/* Writes to `room` (PROBLEM_BYTES_MAX bytes of api.h are enough for any error), returns the number of bytes. */
-size_t problem_write(const struct error *err, char *room, size_t room_bytes);
+/* Writes to the buffer (PROBLEM_BYTES_MAX bytes are enough for any error), returns the number of bytes. */
+size_t problem_write(const struct error *err, char *buffer, size_t buffer_bytes);
 
 #endif

@@ -13,21 +13,21 @@
 #ifndef ATTND_API_PROTOCOL_SAFETENSORS_H
 #define ATTND_API_PROTOCOL_SAFETENSORS_H
 
-#include "api/api.h"
-#include "api/request/evaluation.h"
+#include "api/protocol/attention_read.h"
+#include "api/protocol/protocol.h"
 
 #define SAFETENSORS_TYPE "application/x-safetensors"
 
-/* Decodes a request. `ret` borrows the body; `extract` becomes the one of __metadata__.request.
+/* Reads a request's tensors and fields. `ret` borrows the body and *ret_reply; `extract` becomes the one of __metadata__.request.
  * Fails   malformed: bounds, offsets, overlaps, gaps; invalid: names, dtypes, a field given twice. */
-bool safetensors_decode(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
-                        struct error *err) __attribute__((warn_unused_result));
+bool safetensors_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
+                      struct attention_reply *ret_reply, struct error *err) __attribute__((warn_unused_result));
 
 /* Whether a body that is to be read as JSON is likely a safetensors file. */
 bool safetensors_resembles(const char *body, size_t body_bytes);
 
-/* What face.h's reply_bytes_max and write_reply do, for a request that wants its reply so. */
-size_t safetensors_reply_bytes_max(const struct plan *plan);
-void safetensors_write_reply(struct evaluation *evaluation, struct api_reply *ret);
+/* What an api_protocol's write_bytes_max and write do. */
+size_t safetensors_write_bytes_max(const struct plan *plan);
+void safetensors_write(struct evaluation *evaluation, struct api_reply *ret);
 
 #endif

@@ -72,6 +72,7 @@ struct file {
     const char *data;              /* the tensors' bytes */
     size_t data_bytes;
     struct request *request;
+    struct attention_reply *reply;
     struct error *err;
     size_t span_count;
     struct {
@@ -270,7 +271,7 @@ static bool decode_header(struct file *file, const json_t *header, struct arena 
     bool done = request_text(file->extract, header, arena, &text, &text_bytes, file->err) &&
                 extract_scan(text, text_bytes, "__metadata__.request", arena, extract, file->err) &&
                 document_parse(extract, arena, &fields, file->err) &&
-                request_decode(extract, fields, file->request, file->err) && decode_tensors(file, header);
+                attention_read_fields(extract, fields, file->request, file->reply, file->err) && decode_tensors(file, header);
     document_done(fields);
     return done;
 }
@@ -281,8 +282,8 @@ bool safetensors_resembles(const char *body, size_t body_bytes)
     return body_bytes > PREFIX_BYTES && memcmp(body + 4, "\0\0\0", 4) == 0 && body[PREFIX_BYTES] == '{';
 }
 
-bool safetensors_decode(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
-                        struct error *err)
+bool safetensors_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
+                      struct attention_reply *ret_reply, struct error *err)
 {
     const unsigned char *body = (const unsigned char *)sent->body;
     uint64_t header_bytes = 0;
@@ -301,12 +302,13 @@ bool safetensors_decode(const struct api_request *sent, struct arena *arena, str
         .data = sent->body + PREFIX_BYTES + header_bytes,
         .data_bytes = sent->body_bytes - PREFIX_BYTES - (size_t)header_bytes,
         .request = ret,
+        .reply = ret_reply,
         .err = err,
     };
     bool done = extract_scan(sent->body + PREFIX_BYTES, (size_t)header_bytes, "the header", arena, &header_extract, err) &&
                 document_parse(&header_extract, arena, &header, err) && decode_header(&file, header, arena, extract);
     if (header != NULL && !done)
-        document_explain(&header_extract, header, NULL, err);
+        array_check_explain(&header_extract, header, NULL, err);
     document_done(header);
     return done;
 }

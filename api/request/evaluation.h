@@ -29,15 +29,15 @@ struct evaluation {
     size_t *key_lengths;            /* [B] */
     int64_t *query_offsets;         /* [B] */
     double *alibi_slopes, *sinks;   /* [H] */
-    char *text;                     /* the reply's room */
+    char *reply_buffer;             /* for the protocol to write to */
 
     struct attention_params params;
     struct attention_results attention;
     bool mask_looks_boolean; /* numbers, and all of them 0 or 1 */
 };
 
-/* Sets every tensor's shape and takes its memory; `text_bytes` is what the reply needs at the most. */
-bool evaluation_allocate(struct evaluation *evaluation, const struct executor *executor, size_t text_bytes,
+/* Sets every tensor's shape and takes its memory; `reply_bytes_max` is the size of the reply buffer. */
+bool evaluation_allocate(struct evaluation *evaluation, const struct executor *executor, size_t reply_bytes_max,
                          struct evaluation_memory *memory, struct error *err) __attribute__((warn_unused_result));
 
 /* Reads what the body holds. */

@@ -202,7 +202,7 @@ static bool allocate_results(struct evaluation *evaluation, struct evaluation_me
     return true;
 }
 
-bool evaluation_allocate(struct evaluation *evaluation, const struct executor *executor, size_t text_bytes,
+bool evaluation_allocate(struct evaluation *evaluation, const struct executor *executor, size_t reply_bytes_max,
                          struct evaluation_memory *memory, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
@@ -216,6 +216,6 @@ bool evaluation_allocate(struct evaluation *evaluation, const struct executor *e
     memory->cost_bytes = size_add(memory->cost_bytes, size_multiply(size_add(rows, keys), sizeof(double)));
     memory->cost_bytes =
         size_add(memory->cost_bytes, attention_scratch_cost(&evaluation->params, &evaluation->attention, executor));
-    evaluation->text = take(memory, text_bytes, err);
-    return evaluation->text != NULL;
+    evaluation->reply_buffer = take(memory, reply_bytes_max, err);
+    return evaluation->reply_buffer != NULL;
 }

@@ -37,8 +37,6 @@ struct plan {
     size_t result_rank[RESULTS], result_shape[RESULTS][4];
 };
 
-bool plan_resolve(const struct request *request, struct plan *ret, struct error *err) __attribute__((warn_unused_result));
-
 /* True where the projection is a weight to be read or drawn. */
 bool plan_projects(const struct plan *plan, enum request_projection which);
 

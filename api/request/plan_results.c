@@ -1,7 +1,7 @@
-/* plan_results.c: the shape of each thing that a reply may hold. */
+#include "api/request/plan_results.h"
+
 #include <string.h>
 
-#include "api/request/plan_shapes.h"
 #include "core/size.h"
 
 static void result_set(struct plan *plan, enum request_result which, const size_t *shape, size_t rank)
@@ -37,7 +37,7 @@ static void result_tokens(struct plan *plan, enum request_result which, size_t h
     result_set(plan, which, plan->has_batch ? shape : shape + 1, plan->has_batch ? 3 : 2);
 }
 
-void plan_shapes_of_results(struct plan *plan)
+void plan_results_resolve(struct plan *plan)
 {
     const struct tensor_input *tensors = plan->request->tensors;
     const size_t rows_keys[2] = {plan->Tq, plan->Tk};

@@ -8,7 +8,4 @@
 bool plan_shapes_of_tensors(struct plan *plan, struct error *err) __attribute__((warn_unused_result));
 bool plan_shapes_of_tokens(struct plan *plan, struct error *err) __attribute__((warn_unused_result));
 
-/* Fills result_rank and result_shape. */
-void plan_shapes_of_results(struct plan *plan);
-
 #endif

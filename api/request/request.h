@@ -62,8 +62,6 @@ enum request_rope_style { ROPE_INTERLEAVED, ROPE_HALF };
 #define REQUEST_ROPE_ANGLE_MAX 0x1p31 /* radians. So far doubles know an angle to 2.2e-7, at 2^40 to 9e-5, at 2^53 not at all */
 #define REQUEST_ROPE_BASE_MIN 1e-200  /* far below it, a position times a frequency may overflow: its sine would be NaN */
 
-struct kserve;
-
 struct request {
     struct tensor_input tensors[REQUEST_TENSORS];
     struct tensor_input weights[PROJECTIONS];
@@ -103,22 +101,16 @@ struct request {
 
     bool results[RESULTS];
     size_t result_places[RESULTS]; /* of those that are named, in "return" */
-    bool flat;
-    int decimals;           /* -1: not rounded */
-    bool reply_safetensors; /* asked for by the Accept header */
 
-    /* What only the ONNX operator does (infer.h). */
-    const struct kserve *kserve; /* NULL: not such a request */
-    bool cache_heads_first;      /* caches are [B,Hkv,T,D], however query, key and value lie */
-    bool mask_ends_early;        /* a mask may hold fewer keys than there are; the others are masked */
-    bool offset_from_lengths;    /* the last query of an item is at its last key: offset = key_lengths[b] - Tq */
+    const void *reply; /* for the protocol that read the request: how its reply is to be written */
+
+    /* What only the ONNX operator does. */
+    bool cache_heads_first;   /* caches are [B,Hkv,T,D], whatever the layout of query, key and value */
+    bool mask_ends_early;     /* a mask may hold fewer keys than there are; the others are masked */
+    bool offset_from_lengths; /* the last query of an item is at its last key: offset = key_lengths[b] - Tq */
 };
 
 /* A request in which nothing is asked for. */
 void request_init(struct request *ret);
-
-/* Decodes the document. */
-bool request_decode(const struct extract *extract, const json_t *document, struct request *ret, struct error *err)
-    __attribute__((warn_unused_result));
 
 #endif

@@ -11,13 +11,6 @@
 
 #define INTEGERS_MAX 16 /* of a short list that is read on the stack */
 
-const struct json_array_text *tensor_input_array(const struct extract *extract, const json_t *value)
-{
-    if (!json_is_array(value) || json_array_size(value) != 1 || !json_is_integer(json_array_get(value, 0)))
-        return NULL;
-    return &extract->arrays[json_integer_value(json_array_get(value, 0))];
-}
-
 bool tensor_input_is_bool(const struct tensor_input *tensor_input)
 {
     if (tensor_input->kind == TENSOR_INPUT_BYTES)
@@ -33,7 +26,7 @@ bool tensor_input_is_empty(const struct tensor_input *tensor_input)
 bool tensor_input_integers(const struct extract *extract, const json_t *value, const char *pointer, size_t count_max,
                            int64_t min, int64_t max, int64_t *ret, size_t *ret_count, struct error *err)
 {
-    const struct json_array_text *array = tensor_input_array(extract, value);
+    const struct json_array_text *array = document_array(extract, value);
     if (array == NULL || array->rank != 1 || array->kind == JSON_ARRAY_BOOLS)
         return document_refuse(extract, value, pointer, "a flat array of integers", err);
     size_t count = array->shape[0];
@@ -141,7 +134,7 @@ bool tensor_input_read_parts(const struct extract *extract, const json_t *shape,
         return true;
     }
     ret->kind = TENSOR_INPUT_ARRAY;
-    ret->array = tensor_input_array(extract, data);
+    ret->array = document_array(extract, data);
     if (ret->array == NULL)
         return refuse_value(extract, data, ret->array_pointer, content,
                             content == TENSOR_INPUT_NUMBERS ? "an array of numbers" : "an array of numbers or booleans", err);
@@ -184,7 +177,7 @@ bool tensor_input_read(const struct extract *extract, const json_t *value, const
     *ret = (struct tensor_input){.kind = TENSOR_INPUT_ARRAY};
     (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
     (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
-    ret->array = tensor_input_array(extract, value);
+    ret->array = document_array(extract, value);
     if (ret->array == NULL)
         return refuse_value(extract, value, pointer, content,
                             content == TENSOR_INPUT_NUMBERS

@@ -43,9 +43,6 @@ struct tensor_input {
     size_t shape[TENSOR_RANK_MAX];
 };
 
-/* The extracted array that a value of the document stands for; NULL where it stands for none. */
-const struct json_array_text *tensor_input_array(const struct extract *extract, const json_t *value);
-
 /* Decodes the value of the field at `pointer`. */
 bool tensor_input_read(const struct extract *extract, const json_t *value, const char *pointer,
                        enum tensor_input_content content, struct tensor_input *ret, struct error *err)

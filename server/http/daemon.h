@@ -46,7 +46,7 @@ struct daemon {
     struct pool pool;
     struct workers workers;
     struct monitor monitor;
-    struct statistics statistics;
+    struct statistics statistics[API_PROTOCOL_COUNT];
     struct MHD_Daemon *mhd;
     char *tls_cert, *tls_key;               /* owned; NULL without TLS */
     char address[LISTEN_ADDRESS_BYTES_MAX]; /* in use, as "127.0.0.1:8080" */

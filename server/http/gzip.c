@@ -87,7 +87,7 @@ struct pieces {
 
 static struct api_chunk part_of(const struct api_reply *reply, size_t i)
 {
-    return i == 0 ? (struct api_chunk){reply->body, reply->body_bytes} : reply->parts[i - 1];
+    return i == 0 ? (struct api_chunk){reply->body, reply->body_bytes} : reply->chunks[i - 1];
 }
 
 static size_t piece_room_bytes(size_t bytes)
@@ -187,7 +187,7 @@ static void put_together(const struct pieces *pieces, unsigned char *frame, stru
     parts[pieces->count] = (struct api_chunk){frame + HEADER_BYTES, TRAILER_BYTES};
     reply->body = (const char *)frame;
     reply->body_bytes = HEADER_BYTES;
-    reply->parts = parts;
+    reply->chunks = parts;
     reply->chunk_count = pieces->count + 1;
 }
 

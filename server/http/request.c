@@ -61,6 +61,7 @@ struct http_request *request_new(struct daemon *daemon, struct MHD_Connection *m
     request->started_ns = clock_ns();
     draw_id(request->id);
     (void)snprintf(request->target, sizeof request->target, "%s", target);
+    request->call.protocol = router_protocol(request->target);
     connection_enter(request->connection, CONNECTION_RECEIVE, request->started_ns / 1000000 + request_timeout_ms(request));
     return request;
 }
@@ -175,7 +176,6 @@ static enum MHD_Result read_head(struct http_request *request, const char *metho
     struct error err = {0};
     const char *allow = NULL;
     (void)snprintf(request->method, sizeof request->method, "%s", method);
-    request->call.protocol = router_protocol(request->target);
     request->work_item.deadline_ms = clock_ms() + request_timeout_ms(request);
     bool understood = head_read(request->mhd, version, &request->head, &err);
     take_id(request->head.request_id, request->id);

@@ -49,12 +49,6 @@ static uint64_t sent_bytes(const struct http_request *request)
     return request->replied && strcmp(request->method, "HEAD") != 0 ? response_body_bytes(&request->call.reply) : 0;
 }
 
-static enum metrics_path metrics_path_of(const struct http_request *request)
-{
-    route_compute *compute = request->route != NULL ? request->route->compute : NULL;
-    return compute == api_attention ? METRICS_ATTENTION : compute == api_kserve ? METRICS_KSERVE : METRICS_OTHER;
-}
-
 /* One record, for the log and for the metrics. */
 static void record(struct http_request *request, unsigned status, const char *end)
 {
@@ -78,7 +72,7 @@ static void record(struct http_request *request, unsigned status, const char *en
         .end = end,
     };
     log_request(request->daemon->log, &line);
-    metrics_add(&request->daemon->metrics, metrics_path_of(request), &line);
+    metrics_add(&request->daemon->metrics, request->route != NULL ? request->route->protocol : NULL, &line);
 }
 
 static void request_free(struct monitor_garbage *garbage)

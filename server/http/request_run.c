@@ -18,8 +18,6 @@ static bool reserve(void *context, size_t bytes, struct error *err)
 static void count_inference(struct http_request *request)
 {
     const struct api_timings *timings = &request->call.timings;
-    if (request->route->compute != api_kserve)
-        return;
     int64_t whole_ns = request->finished_ns - request->received_ns;
     const int64_t ns[STATISTICS_PARTS] = {
         [STATISTICS_SUCCESS] = whole_ns,
@@ -29,7 +27,8 @@ static void count_inference(struct http_request *request)
         [STATISTICS_COMPUTE_INFER] = (int64_t)(timings->compute_ms * 1e6),
         [STATISTICS_COMPUTE_OUTPUT] = (int64_t)(timings->encode_ms * 1e6),
     };
-    statistics_add(&request->daemon->statistics, request->call.reply.error == ERROR_NONE, ns);
+    struct statistics *statistics = &request->daemon->statistics[api_protocol_index(request->route->protocol)];
+    statistics_add(statistics, request->call.reply.error == ERROR_NONE, ns);
 }
 
 /* Lets the sockets' thread go on with a suspended request. The last touch of whoever had it: it may be freed next. */
@@ -95,7 +94,7 @@ static void compute(struct http_request *request)
         .body = request->body.data,
         .body_bytes = request->body.bytes,
     };
-    request->route->compute(&sent, &limits, &executor, call);
+    api_compute(request->route->protocol, &sent, &limits, &executor, call);
     int64_t computed_ns = clock_ns();
     deflate_reply(request, &executor);
     call->timings.parse_ms += (double)(inflated_ns - request->begun_ns) / 1e6;

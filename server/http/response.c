@@ -122,7 +122,7 @@ static struct MHD_Response *response_of(const struct api_reply *reply)
         return NULL;
     parts[0] = (struct MHD_IoVec){reply->body, reply->body_bytes};
     for (size_t i = 0; i < reply->chunk_count; i++)
-        parts[1 + i] = (struct MHD_IoVec){reply->parts[i].data, reply->parts[i].bytes};
+        parts[1 + i] = (struct MHD_IoVec){reply->chunks[i].data, reply->chunks[i].bytes};
     struct MHD_Response *response = MHD_create_response_from_iovec(parts, (unsigned)(1 + reply->chunk_count), NULL, NULL);
     free(parts); /* the library has made a list of its own */
     return response;
@@ -132,7 +132,7 @@ size_t response_body_bytes(const struct api_reply *reply)
 {
     size_t bytes = reply->body_bytes;
     for (size_t i = 0; i < reply->chunk_count; i++)
-        bytes += reply->parts[i].bytes;
+        bytes += reply->chunks[i].bytes;
     return bytes;
 }
 

@@ -9,7 +9,7 @@
 #include "server/http/static.h"
 
 static const struct route routes[] = {
-    {.path = "/attention", .method = "POST", .allow = "POST, OPTIONS", .compute = api_attention},
+    {.path = "/attention", .method = "POST", .allow = "POST, OPTIONS", .protocol = &api_protocol_attention},
     {.path = "/health/live", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_live},
     {.path = "/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_ready},
     {.path = "/metrics", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = metrics_handler},
@@ -19,12 +19,12 @@ static const struct route routes[] = {
     {.path = "/v2/models/attention", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_model},
     {.path = "/v2/models/attention/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_model_ready},
     {.path = "/v2/models/attention/stats", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_statistics},
-    {.path = "/v2/models/attention/infer", .method = "POST", .allow = "POST, OPTIONS", .compute = api_kserve},
+    {.path = "/v2/models/attention/infer", .method = "POST", .allow = "POST, OPTIONS", .protocol = &api_protocol_kserve},
     {"/v2/models/stats", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_statistics},
     {"/v2/models/attention/versions/1", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_model},
     {"/v2/models/attention/versions/1/ready", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_model_ready},
     {"/v2/models/attention/versions/1/stats", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_statistics},
-    {"/v2/models/attention/versions/1/infer", "POST", "POST, OPTIONS", .unlisted = true, .compute = api_kserve},
+    {"/v2/models/attention/versions/1/infer", "POST", "POST, OPTIONS", .unlisted = true, .protocol = &api_protocol_kserve},
 };
 
 #define ROUTE_COUNT (sizeof routes / sizeof routes[0])
@@ -45,10 +45,11 @@ static bool path_is(const char *path, const char *wanted)
     return strncmp(path, wanted, length) == 0 && wanted[length] == '\0';
 }
 
-enum api_protocol router_protocol(const char *target)
+const struct api_protocol *router_protocol(const char *target)
 {
     const char *path = skip_origin(target);
-    return strncmp(path, "/v2", 3) == 0 && (path[3] == '\0' || path[3] == '/' || path[3] == '?') ? API_KSERVE : API_ATTENTION;
+    bool v2 = strncmp(path, "/v2", 3) == 0 && (path[3] == '\0' || path[3] == '/' || path[3] == '?');
+    return v2 ? &api_protocol_kserve : &api_protocol_attention;
 }
 
 static bool method_is(const char *method, const struct route *route)

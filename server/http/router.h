@@ -14,10 +14,6 @@ struct static_files;
 /* Answers at once, on the sockets' thread: must neither wait nor compute. */
 typedef void route_answer(struct daemon *daemon, struct api_call *call);
 
-/* Computes the reply, on a worker. */
-typedef void route_compute(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
-                           struct api_call *call);
-
 struct route {
     const char *path;
     const char *method; /* GET serves HEAD, too */
@@ -25,8 +21,8 @@ struct route {
     bool unlisted;      /* leads where another path does, or is part of a page: need not be named */
     /* One of: */
     route_answer *answer;
-    route_compute *compute;         /* asks for a key where there are keys */
-    const struct static_file *file; /* of the web UI */
+    const struct api_protocol *protocol; /* computes, on a worker; asks for a key where there are keys */
+    const struct static_file *file;      /* of the web UI */
 };
 
 enum router_outcome {
@@ -35,8 +31,8 @@ enum router_outcome {
     ROUTER_ERROR,   /* err says why: not_found, method */
 };
 
-/* In which words the path's errors are told, whether there is something at the path or not. */
-enum api_protocol router_protocol(const char *target);
+/* Whose form the path's errors have, whether there is anything at the path or not. */
+const struct api_protocol *router_protocol(const char *target);
 
 /* `target` is the request's as the client sent it: a path with an optional query, a whole URL, or "*".
  * Puts the Allow header's value, static, or NULL to *ret_allow. */

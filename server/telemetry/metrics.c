@@ -5,7 +5,10 @@
 
 #include "api/json/writer.h"
 
-static const char *const path_names[METRICS_PATHS] = {"/attention", "/v2/models/attention/infer", "other"};
+static const char *path_name(size_t path)
+{
+    return path < API_PROTOCOL_COUNT ? api_protocols[path]->name : "other";
+}
 
 /* The last one stands for all others. */
 #define STATUS_OTHER 1000
@@ -17,9 +20,9 @@ static const double bounds_s[METRICS_BUCKETS] = {0.0005, 0.001, 0.0025, 0.005, 0
 
 static const char *const phase_names[METRICS_PHASES] = {"receive", "queue", "parse", "compute", "encode", "send"};
 
-void metrics_add(struct metrics *metrics, enum metrics_path path, const struct log_request *request)
+void metrics_add(struct metrics *metrics, const struct api_protocol *protocol, const struct log_request *request)
 {
-    struct metrics_counts *counts = &metrics->paths[path];
+    struct metrics_counts *counts = &metrics->paths[protocol != NULL ? api_protocol_index(protocol) : API_PROTOCOL_COUNT];
     const double phase_ms[METRICS_PHASES] = {request->receive_ms, request->queue_ms,  request->parse_ms,
                                              request->compute_ms, request->encode_ms, request->send_ms};
     size_t status = 0, bucket = 0;
@@ -39,26 +42,26 @@ void metrics_add(struct metrics *metrics, enum metrics_path path, const struct l
 
 /* ---- the text ---- */
 
-static void write_head(struct text *text, const char *name, const char *type, const char *help)
+static void write_head(struct writer *writer, const char *name, const char *type, const char *help)
 {
-    writer_format(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    writer_format(writer, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void write_gauge(struct text *text, const char *name, const char *help, double value)
+static void write_gauge(struct writer *writer, const char *name, const char *help, double value)
 {
-    write_head(text, name, "gauge", help);
-    writer_format(text, "%s %.15g\n", name, value);
+    write_head(writer, name, "gauge", help);
+    writer_format(writer, "%s %.15g\n", name, value);
 }
 
-static void write_requests(struct text *text, const struct metrics *metrics)
+static void write_requests(struct writer *writer, const struct metrics *metrics)
 {
-    write_head(text, "attnd_requests_total", "counter", "Requests that have ended, by the status of their reply.");
+    write_head(writer, "attnd_requests_total", "counter", "Requests that have ended, by the status of their reply.");
     for (size_t path = 0; path < METRICS_PATHS; path++) {
         for (size_t i = 0; i < METRICS_STATUSES; i++) {
             char status[16];
             (void)snprintf(status, sizeof status, "%u", statuses[i]);
             if (metrics->paths[path].requests[i] > 0)
-                writer_format(text, "attnd_requests_total{path=\"%s\",status=\"%s\"} %" PRIu64 "\n", path_names[path],
+                writer_format(writer, "attnd_requests_total{path=\"%s\",status=\"%s\"} %" PRIu64 "\n", path_name(path),
                               statuses[i] == 0              ? "none"
                               : statuses[i] == STATUS_OTHER ? "other"
                                                             : status,
@@ -75,74 +78,74 @@ static uint64_t request_count(const struct metrics_counts *counts)
     return count;
 }
 
-static void write_durations(struct text *text, const struct metrics *metrics)
+static void write_durations(struct writer *writer, const struct metrics *metrics)
 {
     static const char name[] = "attnd_request_duration_seconds";
-    write_head(text, name, "histogram", "From the request line to the reply's last byte.");
+    write_head(writer, name, "histogram", "From the request line to the reply's last byte.");
     for (size_t path = 0; path < METRICS_PATHS; path++) {
         const struct metrics_counts *counts = &metrics->paths[path];
         uint64_t sum = 0, count = request_count(counts);
         for (size_t i = 0; i < METRICS_BUCKETS; i++) {
             sum += counts->buckets[i];
-            writer_format(text, "%s_bucket{path=\"%s\",le=\"%g\"} %" PRIu64 "\n", name, path_names[path], bounds_s[i], sum);
+            writer_format(writer, "%s_bucket{path=\"%s\",le=\"%g\"} %" PRIu64 "\n", name, path_name(path), bounds_s[i], sum);
         }
-        writer_format(text, "%s_bucket{path=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, path_names[path], count);
-        writer_format(text, "%s_sum{path=\"%s\"} %.15g\n", name, path_names[path], counts->total_ms / 1e3);
-        writer_format(text, "%s_count{path=\"%s\"} %" PRIu64 "\n", name, path_names[path], count);
+        writer_format(writer, "%s_bucket{path=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", name, path_name(path), count);
+        writer_format(writer, "%s_sum{path=\"%s\"} %.15g\n", name, path_name(path), counts->total_ms / 1e3);
+        writer_format(writer, "%s_count{path=\"%s\"} %" PRIu64 "\n", name, path_name(path), count);
     }
 }
 
-static void write_phases(struct text *text, const struct metrics *metrics)
+static void write_phases(struct writer *writer, const struct metrics *metrics)
 {
-    write_head(text, "attnd_phase_seconds_total", "counter", "Where the time of requests went.");
+    write_head(writer, "attnd_phase_seconds_total", "counter", "Where the time of requests went.");
     for (size_t path = 0; path < METRICS_PATHS; path++)
         for (size_t i = 0; i < METRICS_PHASES; i++)
-            writer_format(text, "attnd_phase_seconds_total{path=\"%s\",phase=\"%s\"} %.15g\n", path_names[path], phase_names[i],
-                          metrics->paths[path].phase_ms[i] / 1e3);
+            writer_format(writer, "attnd_phase_seconds_total{path=\"%s\",phase=\"%s\"} %.15g\n", path_name(path),
+                          phase_names[i], metrics->paths[path].phase_ms[i] / 1e3);
 }
 
-static void write_bytes(struct text *text, const struct metrics *metrics)
+static void write_bytes(struct writer *writer, const struct metrics *metrics)
 {
-    write_head(text, "attnd_received_bytes_total", "counter", "Bytes of requests' bodies.");
+    write_head(writer, "attnd_received_bytes_total", "counter", "Bytes of requests' bodies.");
     for (size_t path = 0; path < METRICS_PATHS; path++)
-        writer_format(text, "attnd_received_bytes_total{path=\"%s\"} %" PRIu64 "\n", path_names[path],
+        writer_format(writer, "attnd_received_bytes_total{path=\"%s\"} %" PRIu64 "\n", path_name(path),
                       metrics->paths[path].bytes_in);
-    write_head(text, "attnd_sent_bytes_total", "counter", "Bytes of replies' bodies.");
+    write_head(writer, "attnd_sent_bytes_total", "counter", "Bytes of replies' bodies.");
     for (size_t path = 0; path < METRICS_PATHS; path++)
-        writer_format(text, "attnd_sent_bytes_total{path=\"%s\"} %" PRIu64 "\n", path_names[path],
+        writer_format(writer, "attnd_sent_bytes_total{path=\"%s\"} %" PRIu64 "\n", path_name(path),
                       metrics->paths[path].bytes_out);
 }
 
-static void write_now(struct text *text, const struct metrics_now *now)
+static void write_now(struct writer *writer, const struct metrics_now *now)
 {
-    write_head(text, "attnd_build_info", "gauge", "Always 1; the labels say what runs.");
-    writer_format(text, "attnd_build_info{version=\"%s\",kernel=\"%s\"} 1\n", now->version, now->kernel);
-    write_gauge(text, "attnd_ready", "1 while new work is taken, 0 while the daemon shuts down.", now->ready);
-    write_gauge(text, "attnd_threads", "Threads that compute.", (double)now->threads);
-    write_gauge(text, "attnd_connections", "Open connections.", (double)now->connections);
-    write_gauge(text, "attnd_connections_limit", "--max-connections.", (double)now->connections_max);
-    write_gauge(text, "attnd_working_requests", "Requests admitted to compute that are not done with.", (double)now->working);
-    write_gauge(text, "attnd_queued_requests", "Of them, those that wait for a thread.", (double)now->queued);
-    write_gauge(text, "attnd_queue_limit", "--queue.", (double)now->queued_max);
-    write_head(text, "attnd_memory_bytes", "gauge",
+    write_head(writer, "attnd_build_info", "gauge", "Always 1; the labels say what runs.");
+    writer_format(writer, "attnd_build_info{version=\"%s\",kernel=\"%s\"} 1\n", now->version, now->kernel);
+    write_gauge(writer, "attnd_ready", "1 while new work is taken, 0 while the daemon shuts down.", now->ready);
+    write_gauge(writer, "attnd_threads", "Threads that compute.", (double)now->threads);
+    write_gauge(writer, "attnd_connections", "Open connections.", (double)now->connections);
+    write_gauge(writer, "attnd_connections_limit", "--max-connections.", (double)now->connections_max);
+    write_gauge(writer, "attnd_working_requests", "Requests admitted to compute that are not done with.", (double)now->working);
+    write_gauge(writer, "attnd_queued_requests", "Of them, those that wait for a thread.", (double)now->queued);
+    write_gauge(writer, "attnd_queue_limit", "--queue.", (double)now->queued_max);
+    write_head(writer, "attnd_memory_bytes", "gauge",
                "Memory that requests hold: their bodies, and what computing them set aside.");
-    writer_format(text, "attnd_memory_bytes{kind=\"bodies\"} %zu\nattnd_memory_bytes{kind=\"computing\"} %zu\n",
+    writer_format(writer, "attnd_memory_bytes{kind=\"bodies\"} %zu\nattnd_memory_bytes{kind=\"computing\"} %zu\n",
                   now->bodies_bytes, now->grants_bytes);
-    write_gauge(text, "attnd_memory_limit_bytes", "--memory.", (double)now->memory_bytes_max);
-    write_head(text, "process_cpu_seconds_total", "counter", "Processor time, user and system.");
-    writer_format(text, "process_cpu_seconds_total %.15g\n", now->cpu_s);
-    write_gauge(text, "process_resident_memory_bytes", "Memory in RAM.", (double)now->resident_bytes);
-    write_gauge(text, "process_start_time_seconds", "When the process started, of the Unix epoch.", now->started_s);
+    write_gauge(writer, "attnd_memory_limit_bytes", "--memory.", (double)now->memory_bytes_max);
+    write_head(writer, "process_cpu_seconds_total", "counter", "Processor time, user and system.");
+    writer_format(writer, "process_cpu_seconds_total %.15g\n", now->cpu_s);
+    write_gauge(writer, "process_resident_memory_bytes", "Memory in RAM.", (double)now->resident_bytes);
+    write_gauge(writer, "process_start_time_seconds", "When the process started, of the Unix epoch.", now->started_s);
 }
 
 size_t metrics_write(const struct metrics *metrics, const struct metrics_now *now, char room[METRICS_BYTES_MAX])
 {
-    struct text text;
-    writer_init(&text, room, METRICS_BYTES_MAX);
-    write_requests(&text, metrics);
-    write_durations(&text, metrics);
-    write_phases(&text, metrics);
-    write_bytes(&text, metrics);
-    write_now(&text, now);
-    return (size_t)(text.at - text.start);
+    struct writer writer;
+    writer_init(&writer, room, METRICS_BYTES_MAX);
+    write_requests(&writer, metrics);
+    write_durations(&writer, metrics);
+    write_phases(&writer, metrics);
+    write_bytes(&writer, metrics);
+    write_now(&writer, now);
+    return (size_t)(writer.at - writer.start);
 }

@@ -12,9 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/api.h"
 #include "server/telemetry/log.h"
 
-enum metrics_path { METRICS_ATTENTION, METRICS_KSERVE, METRICS_OTHER, METRICS_PATHS };
+#define METRICS_PATHS (API_PROTOCOL_COUNT + 1) /* the last one is "other" */
 
 #define METRICS_STATUSES 19 /* metrics.c lists them */
 #define METRICS_BUCKETS 16  /* and the bounds of their durations */
@@ -46,8 +47,8 @@ struct metrics_now {
     double started_s;      /* of the Unix epoch */
 };
 
-/* Counts a request that has ended. */
-void metrics_add(struct metrics *metrics, enum metrics_path path, const struct log_request *request);
+/* Counts a request that has ended. `protocol` is that which computed or would have; NULL: none. */
+void metrics_add(struct metrics *metrics, const struct api_protocol *protocol, const struct log_request *request);
 
 /* Writes the text to `room`, returns the number of bytes. METRICS_BYTES_MAX bytes are enough. */
 #define METRICS_BYTES_MAX ((size_t)32 << 10)

@@ -46,13 +46,13 @@ static void join_parts(struct exchange *e)
     const struct api_reply *reply = &e->call.reply;
     e->text_bytes = reply->body_bytes;
     for (size_t i = 0; i < reply->chunk_count; i++)
-        e->text_bytes += reply->parts[i].bytes;
+        e->text_bytes += reply->chunks[i].bytes;
     e->text = malloc(size_max(e->text_bytes, 1));
     CHECK(e->text != NULL);
     memcpy(e->text, reply->body, reply->body_bytes);
     char *at = e->text + reply->body_bytes;
-    for (size_t i = 0; i < reply->chunk_count; at += reply->parts[i].bytes, i++)
-        memcpy(at, reply->parts[i].data, reply->parts[i].bytes);
+    for (size_t i = 0; i < reply->chunk_count; at += reply->chunks[i].bytes, i++)
+        memcpy(at, reply->chunks[i].data, reply->chunks[i].bytes);
 }
 
 static void exchange_init(struct exchange *e, const uint8_t *data, size_t size, size_t worker_count, size_t memory_bytes_max)
@@ -64,7 +64,7 @@ static void exchange_init(struct exchange *e, const uint8_t *data, size_t size, 
     CHECK(e->body != NULL);
     memcpy(e->body, data, size);
     const struct api_request request = {.content_type = "application/json", .body = e->body, .body_bytes = size};
-    api_attention(&request, &limits, &executor, &e->call);
+    api_compute(&api_protocol_attention, &request, &limits, &executor, &e->call);
     join_parts(e);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/array_check.h"
 #include "api/json/extract.h"
 #include "core/size.h"
 #include "tests/support/fuzz_check.h"

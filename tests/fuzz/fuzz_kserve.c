@@ -38,12 +38,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (binary_bytes > 0)
         memcpy(body + json_bytes, end + 1, binary_bytes);
     (void)snprintf(json_length, sizeof json_length, "%zu", json_bytes + more);
-    fuzz_call(API_KSERVE, &(struct api_request){
-                              .content_type = "application/octet-stream",
-                              .json_length = end == NULL ? NULL : json_length,
-                              .body = body,
-                              .body_bytes = json_bytes + binary_bytes,
-                          });
+    fuzz_call(&api_protocol_kserve, &(struct api_request){
+                                        .content_type = "application/octet-stream",
+                                        .json_length = end == NULL ? NULL : json_length,
+                                        .body = body,
+                                        .body_bytes = json_bytes + binary_bytes,
+                                    });
     free(body);
     return 0;
 }

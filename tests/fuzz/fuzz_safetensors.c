@@ -25,12 +25,12 @@ int LLVMFuzzerInitialize(int *argument_count, char ***arguments)
 
 static void send_file(const char *file, size_t bytes, bool as_json)
 {
-    fuzz_call(API_ATTENTION, &(struct api_request){
-                                 .content_type = SAFETENSORS_TYPE,
-                                 .accept = as_json ? NULL : SAFETENSORS_TYPE,
-                                 .body = file,
-                                 .body_bytes = bytes,
-                             });
+    fuzz_call(&api_protocol_attention, &(struct api_request){
+                                           .content_type = SAFETENSORS_TYPE,
+                                           .accept = as_json ? NULL : SAFETENSORS_TYPE,
+                                           .body = file,
+                                           .body_bytes = bytes,
+                                       });
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

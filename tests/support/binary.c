@@ -15,14 +15,14 @@ static void join_parts(struct binary *binary)
     const struct api_reply *reply = &binary->call.reply;
     binary->body_bytes = reply->body_bytes;
     for (size_t i = 0; i < reply->chunk_count; i++)
-        binary->body_bytes += reply->parts[i].bytes;
+        binary->body_bytes += reply->chunks[i].bytes;
     binary->body = malloc(binary->body_bytes + 1);
     assert_non_null(binary->body);
     char *at = binary->body;
     memcpy(at, reply->body, reply->body_bytes);
     at += reply->body_bytes;
-    for (size_t i = 0; i < reply->chunk_count; at += reply->parts[i].bytes, i++)
-        memcpy(at, reply->parts[i].data, reply->parts[i].bytes);
+    for (size_t i = 0; i < reply->chunk_count; at += reply->chunks[i].bytes, i++)
+        memcpy(at, reply->chunks[i].data, reply->chunks[i].bytes);
     *at = '\0';
 }
 
@@ -70,7 +70,7 @@ void binary_client(struct binary *binary, const struct binary_request *request)
         .body = binary->memory + request->offset_bytes,
         .body_bytes = request->body_bytes,
     };
-    (request->protocol == API_KSERVE ? api_kserve : api_attention)(&sent, &limits, request->executor, &binary->call);
+    api_compute(request->protocol, &sent, &limits, request->executor, &binary->call);
     join_parts(binary);
     read_json(binary);
     assert_true(binary->call.arena.used_bytes <= binary->call.arena.cap_bytes);
@@ -100,7 +100,7 @@ void binary_refused(const struct binary_request *request, int status, const char
 {
     struct binary binary;
     binary_client(&binary, request);
-    bool kserve = request->protocol == API_KSERVE;
+    bool kserve = request->protocol == &api_protocol_kserve;
     const char *text = member(&binary, kserve ? "error" : "detail");
     bool placed = kserve ? strncmp(text, pointer, strlen(pointer)) == 0 : strcmp(member(&binary, "pointer"), pointer) == 0;
     if (binary.call.reply.status != status || !placed || strstr(text, words) == NULL)

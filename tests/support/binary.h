@@ -1,7 +1,7 @@
 /* binary.h: requests and replies that hold more than JSON: safetensors files, JSON with binary tensors behind it.
  *
  *   struct binary binary;
- *   binary_client(&binary, &(struct binary_request){.face = API_ATTENTION, .content_type = SAFETENSORS_TYPE, .body = ..});
+ *   binary_client(&binary, &(struct binary_request){.face = &api_protocol_attention, .content_type = SAFETENSORS_TYPE, .body = ..});
  *   ...
  *   binary_done(&binary);
  *
@@ -15,7 +15,7 @@
 #include "api/api.h"
 
 struct binary_request {
-    enum api_protocol protocol;
+    const struct api_protocol *protocol;
     const char *content_type, *accept, *json_length; /* headers; NULL: absent */
     const void *body;
     size_t body_bytes;
@@ -38,7 +38,7 @@ void binary_done(struct binary *binary);
 /* Fails with the reply's text unless its status is 200. */
 void binary_check_ok(const struct binary *binary);
 
-/* A refusal: status, the words in `detail` or `error`, and the pointer ("": none; for API_KSERVE it stands before the words). */
+/* A refusal: status, the words in `detail` or `error`, and the pointer ("": none; for &api_protocol_kserve it stands before the words). */
 void binary_refused(const struct binary_request *request, int status, const char *pointer, const char *words);
 
 /* A safetensors file: new, to be freed. */

@@ -18,22 +18,19 @@ static void join_parts(struct client *client)
     if (reply->chunk_count == 0)
         return;
     for (size_t i = 0; i < reply->chunk_count; i++)
-        bytes += reply->parts[i].bytes;
+        bytes += reply->chunks[i].bytes;
     client->concatenated = malloc(bytes);
     assert_non_null(client->concatenated);
     memcpy(client->concatenated, reply->body, reply->body_bytes);
     char *at = client->concatenated + reply->body_bytes;
-    for (size_t i = 0; i < reply->chunk_count; at += reply->parts[i].bytes, i++)
-        memcpy(at, reply->parts[i].data, reply->parts[i].bytes);
+    for (size_t i = 0; i < reply->chunk_count; at += reply->chunks[i].bytes, i++)
+        memcpy(at, reply->chunks[i].data, reply->chunks[i].bytes);
     reply->body = client->concatenated;
     reply->body_bytes = bytes;
     reply->chunk_count = 0;
 }
 
-typedef void client_function(const struct api_request *request, const struct api_limits *limits,
-                             const struct executor *executor, struct api_call *call);
-
-static void client_post(struct client *client, client_function *function, const char *label, const char *text,
+static void client_post(struct client *client, const struct api_protocol *protocol, const char *label, const char *text,
                         size_t text_bytes, const char *content_type, const struct api_limits *limits,
                         const struct executor *executor)
 {
@@ -41,7 +38,7 @@ static void client_post(struct client *client, client_function *function, const 
     assert_non_null(client->body);
     memcpy(client->body, text, text_bytes);
     const struct api_request request = {.content_type = content_type, .body = client->body, .body_bytes = text_bytes};
-    function(&request, limits, executor, &client->call);
+    api_compute(protocol, &request, limits, executor, &client->call);
     join_parts(client);
     json_error_t error;
     client->reply = json_loadb(client->call.reply.body, client->call.reply.body_bytes, JSON_REJECT_DUPLICATES, &error);
@@ -53,19 +50,19 @@ static void client_post(struct client *client, client_function *function, const 
 void client_attention(struct client *client, const char *label, const char *text, size_t text_bytes,
                       const struct executor *executor)
 {
-    client_post(client, api_attention, label, text, text_bytes, "application/json", &fast_limits, executor);
+    client_post(client, &api_protocol_attention, label, text, text_bytes, "application/json", &fast_limits, executor);
 }
 
 void client_kserve(struct client *client, const char *label, const char *text, size_t text_bytes,
                    const struct executor *executor)
 {
-    client_post(client, api_kserve, label, text, text_bytes, "application/json", &fast_limits, executor);
+    client_post(client, &api_protocol_kserve, label, text, text_bytes, "application/json", &fast_limits, executor);
 }
 
 void client_attention_with(struct client *client, const char *label, const char *text, size_t text_bytes,
                            const char *content_type, const struct api_limits *limits, const struct executor *executor)
 {
-    client_post(client, api_attention, label, text, text_bytes, content_type, limits, executor);
+    client_post(client, &api_protocol_attention, label, text, text_bytes, content_type, limits, executor);
     client_check_reply(client);
 }
 

@@ -21,7 +21,8 @@ struct answer {
     size_t bytes;
 };
 
-static void send_it(enum api_protocol protocol, const struct api_request *request, size_t offset_bytes, struct answer *ret)
+static void send_it(const struct api_protocol *protocol, const struct api_request *request, size_t offset_bytes,
+                    struct answer *ret)
 {
     const struct api_limits limits = {.request_memory_bytes_max = MEMORY_BYTES_MAX};
     char *memory = malloc(size_max(offset_bytes + request->body_bytes, 1));
@@ -29,18 +30,18 @@ static void send_it(enum api_protocol protocol, const struct api_request *reques
     memcpy(memory + offset_bytes, request->body, request->body_bytes);
     struct api_request sent = *request;
     sent.body = memory + offset_bytes;
-    (protocol == API_KSERVE ? api_kserve : api_attention)(&sent, &limits, NULL, &ret->call);
+    api_compute(protocol, &sent, &limits, NULL, &ret->call);
     const struct api_reply *reply = &ret->call.reply;
     ret->bytes = reply->body_bytes;
     for (size_t i = 0; i < reply->chunk_count; i++)
-        ret->bytes += reply->parts[i].bytes;
+        ret->bytes += reply->chunks[i].bytes;
     ret->body = malloc(size_max(ret->bytes, 1));
     CHECK(ret->body != NULL);
     char *at = ret->body;
     memcpy(at, reply->body, reply->body_bytes);
     at += reply->body_bytes;
-    for (size_t i = 0; i < reply->chunk_count; at += reply->parts[i].bytes, i++)
-        memcpy(at, reply->parts[i].data, reply->parts[i].bytes);
+    for (size_t i = 0; i < reply->chunk_count; at += reply->chunks[i].bytes, i++)
+        memcpy(at, reply->chunks[i].data, reply->chunks[i].bytes);
     free(memory);
 }
 
@@ -108,7 +109,7 @@ static void check(const struct answer *answer)
         check_kserve(answer);
 }
 
-void fuzz_call(enum api_protocol protocol, const struct api_request *request)
+void fuzz_call(const struct api_protocol *protocol, const struct api_request *request)
 {
     struct answer aligned, nonfinite;
     send_it(protocol, request, 0, &aligned);

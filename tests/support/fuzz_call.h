@@ -8,6 +8,6 @@
 
 /* Sends the body twice, at an aligned and at an odd address: tensors that are read in place and tensors that are copied must
  * give the same bytes. */
-void fuzz_call(enum api_protocol protocol, const struct api_request *request);
+void fuzz_call(const struct api_protocol *protocol, const struct api_request *request);
 
 #endif

@@ -8,7 +8,7 @@ const float small[10] = {1, 0, 0, 1, 1, 0, 0, 1, 10, 20};
 
 struct binary_request safetensors_request(const char *file, size_t bytes)
 {
-    return (struct binary_request){.protocol = API_ATTENTION,
+    return (struct binary_request){.protocol = &api_protocol_attention,
                                    .content_type = SAFETENSORS_TYPE,
                                    .accept = SAFETENSORS_TYPE,
                                    .body = file,

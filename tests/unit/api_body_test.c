@@ -170,7 +170,7 @@ static void test_no_body(void **state)
     (void)state;
     const struct api_limits limits = {.request_memory_bytes_max = ASK_MEMORY_BYTES_MAX};
     struct api_call call;
-    api_attention(&(struct api_request){.body = NULL, .body_bytes = 0}, &limits, NULL, &call);
+    api_compute(&api_protocol_attention, &(struct api_request){.body = NULL, .body_bytes = 0}, &limits, NULL, &call);
     assert_int_equal(call.reply.status, 400);
     api_call_done(&call);
     api_call_done(&call);

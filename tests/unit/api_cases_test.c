@@ -1,4 +1,4 @@
-/* Every case of tests/cases and of tests/conformance/cases.json through api_attention: tests/cases/README.md has their form.
+/* Every case of tests/cases and of tests/conformance/cases.json through api_compute: tests/cases/README.md has their form.
  * A reply of 200 is also held against the naive evaluation of its request. */
 #include <math.h>
 #include <stdlib.h>

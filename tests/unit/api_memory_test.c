@@ -41,7 +41,7 @@ static const char *const requests[] = {
 static void call(const char *text, const struct api_limits *limits, const struct executor *executor, struct api_call *ret)
 {
     const struct api_request request = {.body = text, .body_bytes = strlen(text)};
-    api_attention(&request, limits, executor, ret);
+    api_compute(&api_protocol_attention, &request, limits, executor, ret);
 }
 
 /* ---- the machine has none ---- */

@@ -26,12 +26,12 @@ static char *concatenated(const struct api_reply *reply)
 {
     size_t bytes = reply->body_bytes;
     for (size_t i = 0; i < reply->chunk_count; i++)
-        bytes += reply->parts[i].bytes;
+        bytes += reply->chunks[i].bytes;
     char *text = malloc(bytes + 1), *at = text + reply->body_bytes;
     assert_non_null(text);
     memcpy(text, reply->body, reply->body_bytes);
-    for (size_t i = 0; i < reply->chunk_count; at += reply->parts[i].bytes, i++)
-        memcpy(at, reply->parts[i].data, reply->parts[i].bytes);
+    for (size_t i = 0; i < reply->chunk_count; at += reply->chunks[i].bytes, i++)
+        memcpy(at, reply->chunks[i].data, reply->chunks[i].bytes);
     *at = '\0';
     return text;
 }
@@ -46,12 +46,15 @@ static char *write_twice(const struct tensor *t, struct number_style style, cons
     struct api_reply reply = {0};
     struct error err = {0};
     chunks_init(&parts, room, room_bytes, 2 * chunks_count_max(tensor_count(t)), executor);
-    writer_add(&parts.text, "[");
+    writer_add(&parts.writer, "[");
     chunks_tensor(&parts, t, style);
-    writer_add(&parts.text, ",");
+    writer_add(&parts.writer, ",");
     chunks_tensor(&parts, t, style);
-    writer_add(&parts.text, "]");
-    assert_true(chunks_done(&parts, &reply, &err));
+    writer_add(&parts.writer, "]");
+    const struct api_chunk *list;
+    size_t count;
+    assert_true(chunks_done(&parts, &list, &count, &err));
+    api_reply_set_chunks(&reply, list, count);
     if (tensor_count(t) >= 2 * CHUNK_ELEMENTS)
         assert_true(reply.chunk_count >= 6);
     else
@@ -75,11 +78,11 @@ static char *write_plain(const struct tensor *t, struct number_style style, size
             at = write_plain(t, style, axis + 1, element, at);
             continue;
         }
-        struct text text;
-        writer_init(&text, at, 64);
-        writer_number(&text, t->dtype == DTYPE_F32 ? (double)((float *)t->data)[element] : ((double *)t->data)[element],
+        struct writer writer;
+        writer_init(&writer, at, 64);
+        writer_number(&writer, t->dtype == DTYPE_F32 ? (double)((float *)t->data)[element] : ((double *)t->data)[element],
                       style.digits, style.decimals);
-        at = text.at;
+        at = writer.at;
     }
     *at++ = ']';
     return at;
@@ -179,13 +182,14 @@ static void writing_stops(void **state)
     for (size_t after = 0; after < 3; after++) {
         struct worker_pool pool;
         struct chunks parts;
-        struct api_reply reply = {0};
+        const struct api_chunk *list;
+        size_t list_count;
         struct error err = {0};
         worker_pool_init(&pool, 2);
         pool.stop_after = after;
         chunks_init(&parts, room, room_bytes, chunks_count_max(count), &pool.executor);
         chunks_tensor(&parts, &t, style);
-        assert_false(chunks_done(&parts, &reply, &err));
+        assert_false(chunks_done(&parts, &list, &list_count, &err));
         assert_int_equal(err.code, ERROR_DEADLINE);
     }
     free(room);
@@ -203,7 +207,7 @@ static void large_replies_go_out_in_parts(void **state)
     struct worker_pool pool;
     worker_pool_init(&pool, 3);
     struct binary serial, spread;
-    struct binary_request request = {.protocol = API_ATTENTION, .body = body, .body_bytes = strlen(body)};
+    struct binary_request request = {.protocol = &api_protocol_attention, .body = body, .body_bytes = strlen(body)};
     binary_client(&serial, &request);
     binary_check_ok(&serial);
     request.executor = &pool.executor;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/array_check.h"
 #include "api/json/extract.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"

@@ -136,14 +136,14 @@ static void bombs_are_cut_off(void **state)
 static void check_deflate(const struct api_chunk *parts, size_t count, const struct executor *executor)
 {
     struct api_reply reply = {
-        .body = parts[0].data, .body_bytes = parts[0].bytes, .parts = parts + 1, .chunk_count = count - 1};
+        .body = parts[0].data, .body_bytes = parts[0].bytes, .chunks = parts + 1, .chunk_count = count - 1};
     struct gzip gzip = {0};
     size_t bytes = 0, compressed = 0, cost = gzip_cost(&reply, executor);
     for (size_t i = 0; i < count; i++)
         bytes += parts[i].bytes;
     assert_true(gzip_deflate(&reply, executor, &gzip));
     for (size_t i = 0; i < reply.chunk_count; i++)
-        compressed += reply.parts[i].bytes;
+        compressed += reply.chunks[i].bytes;
     assert_true(compressed + reply.body_bytes <= cost);
     char *out = malloc(bytes + 1);
     assert_non_null(out);
@@ -151,8 +151,8 @@ static void check_deflate(const struct api_chunk *parts, size_t count, const str
     assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
     int said = Z_OK;
     for (size_t i = 0; i <= reply.chunk_count; i++) {
-        stream.next_in = (Bytef *)(uintptr_t)(i == 0 ? reply.body : reply.parts[i - 1].data);
-        stream.avail_in = (uInt)(i == 0 ? reply.body_bytes : reply.parts[i - 1].bytes);
+        stream.next_in = (Bytef *)(uintptr_t)(i == 0 ? reply.body : reply.chunks[i - 1].data);
+        stream.avail_in = (uInt)(i == 0 ? reply.body_bytes : reply.chunks[i - 1].bytes);
         assert_int_equal(said, Z_OK);
         said = inflate(&stream, Z_NO_FLUSH);
         assert_int_equal(stream.avail_in, 0);

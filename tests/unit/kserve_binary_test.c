@@ -37,7 +37,7 @@ static const struct binary_request *sent_of(struct sent *sent, const char *json,
         memcpy(sent->body + json_bytes, data, data_bytes);
     (void)snprintf(sent->json_length, sizeof sent->json_length, "%zu", json_bytes);
     sent->request = (struct binary_request){
-        .protocol = API_KSERVE,
+        .protocol = &api_protocol_kserve,
         .content_type = "application/octet-stream",
         .json_length = sent->json_length,
         .body = sent->body,

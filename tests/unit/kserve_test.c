@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/protocol/kserve_metadata.h"
 #include "tests/support/check.h"
 #include "tests/support/client.h"
 #include "tests/support/kserve_text.h"
@@ -314,9 +315,9 @@ static void outputs_are_selected(void **state)
 static void documents(void **state)
 {
     (void)state;
-    json_t *server = json_loads(api_kserve_document(API_KSERVE_SERVER), 0, NULL);
-    json_t *model = json_loads(api_kserve_document(API_KSERVE_MODEL), 0, NULL);
-    json_t *ready = json_loads(api_kserve_document(API_KSERVE_MODEL_READY), 0, NULL);
+    json_t *server = json_loads(kserve_metadata_server, 0, NULL);
+    json_t *model = json_loads(kserve_metadata_model, 0, NULL);
+    json_t *ready = json_loads(kserve_metadata_model_ready, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(server, "name")), "attnd");
     assert_string_equal(json_string_value(json_object_get(server, "version")), ATTND_VERSION);
     assert_true(json_is_array(json_object_get(server, "extensions")));

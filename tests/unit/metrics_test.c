@@ -33,14 +33,14 @@ static void test_counts(void **state)
     (void)state;
     struct metrics metrics = {0};
     struct log_request request = {.status = 200, .bytes_in = 10, .bytes_out = 200, .total_ms = 2, .compute_ms = 1.5};
-    metrics_add(&metrics, METRICS_ATTENTION, &request);
+    metrics_add(&metrics, &api_protocol_attention, &request);
     request.total_ms = 30;
-    metrics_add(&metrics, METRICS_ATTENTION, &request);
+    metrics_add(&metrics, &api_protocol_attention, &request);
     request.status = 0;
     request.total_ms = 61000;
-    metrics_add(&metrics, METRICS_ATTENTION, &request);
+    metrics_add(&metrics, &api_protocol_attention, &request);
     request.status = 418;
-    metrics_add(&metrics, METRICS_OTHER, &request);
+    metrics_add(&metrics, NULL, &request);
     const char *text = text_of(&metrics);
     assert_line(text, "attnd_requests_total{path=\"/attention\",status=\"200\"} 2");
     assert_line(text, "attnd_requests_total{path=\"/attention\",status=\"none\"} 1");
@@ -67,7 +67,7 @@ static void test_buckets(void **state)
     struct metrics metrics = {0};
     const double ms[] = {2.5, 25, 25.01, 60001};
     for (size_t i = 0; i < 4; i++)
-        metrics_add(&metrics, METRICS_KSERVE, &(struct log_request){.status = 200, .total_ms = ms[i]});
+        metrics_add(&metrics, &api_protocol_kserve, &(struct log_request){.status = 200, .total_ms = ms[i]});
     const char *text = text_of(&metrics);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         (void)snprintf(line, sizeof line, "%s_bucket{path=\"/v2/models/attention/infer\",le=\"%s\"} %d", name,

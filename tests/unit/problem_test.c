@@ -107,7 +107,7 @@ static void test_api_problem(void **state)
 {
     (void)state;
     struct error err;
-    struct api_call call = {0};
+    struct api_call call = {.protocol = &api_protocol_attention};
     error_init(&err);
     (void)error_set(&err, ERROR_METHOD, "only GET is answered here");
     api_problem(&err, "GET, HEAD", &call);

@@ -304,7 +304,7 @@ static void replies_hold_what_json_holds(void **state)
         struct binary binary, json;
         const char *precision = wide ? ",\"precision\":\"float64\"" : "";
         (void)snprintf(body, sizeof body, text, precision, "");
-        struct binary_request request = {.protocol = API_ATTENTION, .body = body, .body_bytes = strlen(body)};
+        struct binary_request request = {.protocol = &api_protocol_attention, .body = body, .body_bytes = strlen(body)};
         request.accept = "application/json;q=0.9, " SAFETENSORS_TYPE;
         binary_client(&binary, &request);
         binary_check_ok(&binary);
@@ -372,7 +372,7 @@ static void accept_headers(void **state)
     binary_refused(&request, 415, "", "looks like a safetensors file");
     request.content_type = "application/x-safetensor";
     binary_refused(&request, 415, "", "send application/json or " SAFETENSORS_TYPE);
-    request.protocol = API_KSERVE;
+    request.protocol = &api_protocol_kserve;
     request.content_type = SAFETENSORS_TYPE;
     binary_refused(&request, 415, "", "send application/json");
     free(file);

@@ -18,10 +18,10 @@
 static void check_string(const char *string, const char *expected)
 {
     char room[2000];
-    struct text text;
-    writer_init(&text, room, sizeof room);
-    writer_string(&text, string);
-    size_t bytes = (size_t)(text.at - text.start);
+    struct writer writer;
+    writer_init(&writer, room, sizeof room);
+    writer_string(&writer, string);
+    size_t bytes = (size_t)(writer.at - writer.start);
     if (bytes != strlen(expected) || memcmp(room, expected, bytes) != 0)
         fail_msg("%.*s, should be %s", (int)bytes, room, expected);
     assert_true(bytes <= WRITER_STRING_GROWTH * strlen(string) + 2);
@@ -58,10 +58,10 @@ static void test_strings_that_are_no_utf8(void **state)
     check_string("\xe2\x82\"", "\"\\ufffd\\ufffd\\\"\"");
     for (int byte = 1; byte < 256; byte++) {
         char room[40];
-        struct text text;
-        writer_init(&text, room, sizeof room);
-        writer_string(&text, (const char[]){(char)byte, (char)byte, '\0'});
-        json_t *json = json_loadb(room, (size_t)(text.at - text.start), JSON_DECODE_ANY, NULL);
+        struct writer writer;
+        writer_init(&writer, room, sizeof room);
+        writer_string(&writer, (const char[]){(char)byte, (char)byte, '\0'});
+        json_t *json = json_loadb(room, (size_t)(writer.at - writer.start), JSON_DECODE_ANY, NULL);
         assert_true(json_is_string(json));
         json_decref(json);
     }

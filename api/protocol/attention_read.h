@@ -1,0 +1,21 @@
+/* attention_read.h: the fields of POST /attention. */
+#ifndef ATTND_API_PROTOCOL_ATTENTION_READ_H
+#define ATTND_API_PROTOCOL_ATTENTION_READ_H
+
+#include <jansson.h>
+
+#include "api/request/request.h"
+
+/* How the reply is to be written: fields that change no number. */
+struct attention_reply {
+    bool safetensors; /* by the Accept header */
+    bool flat;
+    int decimals; /* -1: not rounded */
+};
+
+/* Decodes the document's fields, each by itself. `ret` borrows the extract and *ret_reply.
+ * Fails   invalid, with a pointer to the field. */
+bool attention_read_fields(const struct extract *extract, const json_t *document, struct request *ret,
+                           struct attention_reply *ret_reply, struct error *err) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,149 @@
+#include "api/protocol/conventions.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/size.h"
+
+#define APPLIED_BYTES_MAX 4096 /* of names and numbers that do not grow with the request */
+#define SLOPE_BYTES_MAX 32
+
+size_t conventions_bytes_max(const struct plan *plan)
+{
+    return size_add(APPLIED_BYTES_MAX, size_multiply(SLOPE_BYTES_MAX, plan->request->alibi ? plan->H : 0));
+}
+
+static const char *causal_name(enum request_causal causal)
+{
+    switch (causal) {
+    case CAUSAL_FALSE:
+        return "false";
+    case CAUSAL_TRUE:
+        return "true";
+    case CAUSAL_TOP_LEFT:
+        return "\"top_left\"";
+    case CAUSAL_BOTTOM_RIGHT:
+        return "\"bottom_right\"";
+    }
+    return "false";
+}
+
+/* The names of what the seed drew, in order. */
+static void write_draws(struct writer *writer, const struct plan *plan)
+{
+    static const char *const tensors[] = {"x", "context", "key", "query", "value"};
+    static const char *const projections[PROJECTIONS] = {"key", "query", "value", "output"};
+    const struct request *request = plan->request;
+    const char *comma = "";
+    writer_format(writer, ",\"seed\":%" PRIu64 ",\"draw_order\":[", request->seed);
+    for (size_t i = REQUEST_X; i <= REQUEST_VALUE; i++) {
+        if (request->tensors[i].kind != TENSOR_INPUT_DRAWN)
+            continue;
+        writer_format(writer, "%s\"%s\"", comma, tensors[i]);
+        comma = ",";
+    }
+    for (size_t i = 0; i < PROJECTIONS; i++) {
+        if (!plan_projects(plan, (enum request_projection)i) || tensor_input_is_given(&request->weights[i]))
+            continue;
+        writer_format(writer, "%s\"projection.%s\"", comma, projections[i]);
+        comma = ",";
+    }
+    writer_add(writer, "]");
+}
+
+static void write_biases(struct writer *writer, const struct evaluation *evaluation)
+{
+    const struct plan *plan = evaluation->plan;
+    const struct request *request = plan->request;
+    if (plan->softcap > 0) {
+        writer_add(writer, ",\"softcap\":");
+        writer_number(writer, plan->softcap, plan->dtype, -1);
+    }
+    if (request->window_left >= 0 || request->window_right >= 0)
+        writer_format(writer, ",\"window\":[%" PRId64 ",%" PRId64 "]", request->window_left, request->window_right);
+    if (request->alibi) {
+        writer_add(writer, ",\"alibi\":[");
+        for (size_t h = 0; h < plan->H; h++) {
+            writer_add(writer, h > 0 ? "," : "");
+            writer_number(writer, evaluation->alibi_slopes[h], plan->dtype, -1);
+        }
+        writer_add(writer, "]");
+    }
+    if (request->has_rope) {
+        writer_format(writer,
+                      ",\"rope\":{\"style\":\"%s\",\"base\":", request->rope_style == ROPE_HALF ? "half" : "interleaved");
+        writer_number(writer, request->rope_base, DTYPE_F64, -1);
+        writer_format(writer, ",\"dims\":%zu}", plan->rope_dims);
+    }
+    if (request->sinks.kind != TENSOR_INPUT_ABSENT)
+        writer_add(writer, ",\"sinks\":true");
+    if (request->has_key_lengths)
+        writer_add(writer, ",\"key_lengths\":true");
+}
+
+/* Every convention that a library could have read otherwise. */
+void conventions_write_applied(struct writer *writer, const struct evaluation *evaluation)
+{
+    const struct plan *plan = evaluation->plan;
+    const struct request *request = plan->request;
+    const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
+    writer_add(writer, "{\"scale\":");
+    writer_number(writer, plan->scale, plan->dtype, -1);
+    writer_format(writer, ",\"causal\":%s,\"query_offset\":%" PRId64, causal_name(request->causal), plan->query_offset);
+    writer_format(writer, ",\"mask\":%s",
+                  mask->kind == TENSOR_INPUT_ABSENT ? "null"
+                  : tensor_input_is_bool(mask)      ? "\"boolean\""
+                                                    : "\"additive\"");
+    writer_format(writer, ",\"mask_semantics\":\"%s\"", request->mask_drops ? "drop" : "keep");
+    writer_format(writer, ",\"num_heads\":%zu,\"num_kv_heads\":%zu,\"head_size\":%zu", plan->H, plan->Hkv, plan->D);
+    if (plan->rank4)
+        writer_format(writer, ",\"layout\":\"%s\"", plan->memory == PLAN_HEADS_FIRST ? "bhtd" : "bthd");
+    if (plan->Tpast > 0)
+        writer_format(writer, ",\"past_length\":%zu", plan->Tpast);
+    write_biases(writer, evaluation);
+    writer_format(writer, ",\"precision\":\"%s\"", dtype_name(plan->dtype));
+    if (request->has_seed)
+        write_draws(writer, plan);
+    writer_add(writer, "}");
+}
+
+/* One warning more in the list. */
+static void add_warning(struct writer *writer, bool *ret_first, const char *warning)
+{
+    writer_add(writer, *ret_first ? "\"" : ",\"");
+    writer_add(writer, warning);
+    writer_add(writer, "\"");
+    *ret_first = false;
+}
+
+void conventions_write_warnings(struct writer *writer, const struct evaluation *evaluation)
+{
+    const struct plan *plan = evaluation->plan;
+    const struct request *request = plan->request;
+    size_t masked = evaluation->attention.masked_row_count;
+    char counted[WRITER_FORMAT_BYTES_MAX];
+    bool first = true;
+    writer_add(writer, "[");
+    (void)snprintf(counted, sizeof counted, "%zu %s every key masked: weights and output there are 0", masked,
+                   masked == 1 ? "row has" : "rows have");
+    if (masked > 0)
+        add_warning(writer, &first, counted);
+    if (evaluation->mask_looks_boolean)
+        add_warning(
+            writer, &first,
+            "the mask holds only the numbers 0 and 1, which were added to the scores; for a mask of booleans send true and "
+            "false");
+    if (plan_counts_positions(plan) && !request->has_query_offset && plan->Tpast == 0 && !plan->causal && plan->Tq != plan->Tk)
+        add_warning(
+            writer, &first,
+            "there are more or fewer queries than keys, and window, alibi or rope count from the first query at position 0; "
+            "libraries that align the last query with the last key need query_offset");
+    if (request->has_query_offset && !plan_counts_positions(plan) && !plan->causal)
+        add_warning(writer, &first, "query_offset has no effect without causal, window, alibi or rope");
+    const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
+    bool no_booleans =
+        mask->kind == TENSOR_INPUT_ABSENT || (!tensor_input_is_bool(mask) && shape_count(mask->rank, mask->shape) > 0);
+    if (request->has_mask_semantics && no_booleans)
+        add_warning(writer, &first, "mask_semantics has no effect without a mask of booleans");
+    writer_add(writer, "]");
+}

@@ -1,0 +1,54 @@
+#include "api/protocol/kserve.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/json/writer.h"
+#include "api/protocol/media_type.h"
+
+static bool accepts(const struct api_request *sent, struct error *err)
+{
+    return media_type_may_be_json(sent->content_type) ||
+           error_set(err, ERROR_UNSUPPORTED_MEDIA, "content type %.100s is not read here; send application/json",
+                     sent->content_type);
+}
+
+/* Where the error is, in the protocol's words: what is checked for every protocol names a parameter as POST /attention does. */
+static const char *pointer_of(const struct error *err)
+{
+    static const struct {
+        const char *ours, *theirs;
+    } parameters[] = {
+        {"/scale", "/parameters/scale"},
+        {"/softcap", "/parameters/softcap"},
+        {"/num_heads", "/parameters/q_num_heads"},
+        {"/num_kv_heads", "/parameters/kv_num_heads"},
+    };
+    for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++)
+        if (strcmp(err->pointer, parameters[i].ours) == 0)
+            return parameters[i].theirs;
+    return err->pointer;
+}
+
+static size_t write_error(const struct error *err, char *buffer, size_t buffer_bytes)
+{
+    char line[ERROR_POINTER_BYTES_MAX + ERROR_TEXT_BYTES_MAX + 4];
+    const char *pointer = pointer_of(err);
+    struct writer writer;
+    (void)snprintf(line, sizeof line, "%s%s%s", pointer, pointer[0] == '\0' ? "" : ": ", err->text);
+    writer_init(&writer, buffer, buffer_bytes);
+    writer_add(&writer, "{\"error\":");
+    writer_string(&writer, line);
+    writer_add(&writer, "}\n");
+    return (size_t)(writer.at - writer.start);
+}
+
+const struct api_protocol api_protocol_kserve = {
+    .name = "/v2/models/attention/infer",
+    .accepts = accepts,
+    .read = kserve_read,
+    .write_bytes_max = kserve_write_bytes_max,
+    .write = kserve_write,
+    .error_type = "application/json",
+    .write_error = write_error,
+};

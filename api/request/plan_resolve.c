@@ -1,0 +1,222 @@
+#include "api/request/plan_resolve.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/request/plan_results.h"
+#include "api/request/plan_shapes.h"
+#include "core/size.h"
+
+/* Which of the two forms of a request this is, and that it is whole. */
+static bool resolve_form(struct plan *plan, struct error *err)
+{
+    static const struct {
+        enum request_tensor which;
+        const char *name;
+    } needed[] = {{REQUEST_QUERY, "query"}, {REQUEST_KEY, "key"}, {REQUEST_VALUE, "value"}};
+    const struct request *request = plan->request;
+    const struct tensor_input *tensors = request->tensors;
+    bool has_x = tensors[REQUEST_X].kind != TENSOR_INPUT_ABSENT;
+    bool has_any = tensors[REQUEST_QUERY].kind != TENSOR_INPUT_ABSENT || tensors[REQUEST_KEY].kind != TENSOR_INPUT_ABSENT ||
+                   tensors[REQUEST_VALUE].kind != TENSOR_INPUT_ABSENT;
+    plan->from_tokens = has_x;
+    if (has_x && has_any)
+        return error_set_at(err, ERROR_INVALID, "/x",
+                            "x is given beside query, key or value: send the three tensors, or x and projections");
+    if (!has_x && !has_any)
+        return error_set_at(err, ERROR_INVALID, "", "nothing to attend to: send query, key and value, or x");
+    for (size_t i = 0; i < 3 && !has_x; i++)
+        if (tensors[needed[i].which].kind == TENSOR_INPUT_ABSENT)
+            return error_set_at(err, ERROR_INVALID, "", "%s is missing: query, key and value go together", needed[i].name);
+    if (!has_x && tensors[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT)
+        return error_set_at(err, ERROR_INVALID, "/context", "context goes with x; here key and value are given");
+    if (!has_x && (request->has_projection || request->has_head_size))
+        return error_set_at(err, ERROR_INVALID, request->has_projection ? "/projection" : "/head_size",
+                            "%s goes with x; here query, key and value are given as they are",
+                            request->has_projection ? "projection" : "head_size");
+    for (size_t i = REQUEST_PAST_KEY; i <= REQUEST_PAST_VALUE; i++)
+        if (has_x && tensors[i].kind != TENSOR_INPUT_ABSENT)
+            return error_set_at(err, ERROR_INVALID, tensors[i].pointer, "a cache goes with query, key and value, not with x");
+    return true;
+}
+
+/* What has a shape and no data needs a seed, and must be one of what the seed draws. */
+static bool resolve_draws(const struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    const struct tensor_input *drawn[REQUEST_TENSORS + PROJECTIONS];
+    size_t count = 0;
+    for (size_t i = 0; i < REQUEST_TENSORS; i++)
+        if (request->tensors[i].kind == TENSOR_INPUT_DRAWN)
+            drawn[count++] = &request->tensors[i];
+    for (size_t i = 0; i < PROJECTIONS; i++)
+        if (request->weights[i].kind == TENSOR_INPUT_DRAWN)
+            drawn[count++] = &request->weights[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct tensor_input *tensor_input = drawn[i];
+        if (tensor_input == &request->tensors[REQUEST_PAST_KEY] || tensor_input == &request->tensors[REQUEST_PAST_VALUE] ||
+            tensor_input == &request->tensors[REQUEST_MASK])
+            return error_set_at(err, ERROR_INVALID, tensor_input->pointer,
+                                "a shape without data; this tensor is not drawn, give its data");
+        if (!request->has_seed)
+            return error_set_at(err, ERROR_INVALID, tensor_input->pointer,
+                                "a shape without data, and no seed to draw the numbers from");
+    }
+    return true;
+}
+
+/* The position of the first query among the keys. */
+static bool resolve_causal(struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    bool has_past = request->tensors[REQUEST_PAST_KEY].kind != TENSOR_INPUT_ABSENT;
+    int64_t corner = request->causal == CAUSAL_BOTTOM_RIGHT ? (int64_t)plan->Tk - (int64_t)plan->Tq : 0;
+    bool named = request->causal == CAUSAL_TOP_LEFT || request->causal == CAUSAL_BOTTOM_RIGHT;
+    plan->causal = request->causal != CAUSAL_FALSE;
+    plan->query_offset = request->has_query_offset ? request->query_offset : named ? corner : (int64_t)plan->Tpast;
+    if (named && request->has_query_offset && request->query_offset != corner)
+        return error_set_at(err, ERROR_INVALID, "/query_offset",
+                            "query_offset %" PRId64 " contradicts causal \"%s\", which means %" PRId64 " here",
+                            request->query_offset, request->causal == CAUSAL_TOP_LEFT ? "top_left" : "bottom_right", corner);
+    bool resolved = request->has_query_offset || request->offset_from_lengths || has_past;
+    if (request->causal == CAUSAL_TRUE && !resolved && plan->Tq != plan->Tk)
+        return error_set_at(err, ERROR_INVALID, "/causal",
+                            "%zu queries and %zu keys: libraries disagree on what causal means here. Say \"top_left\" (query i "
+                            "sees keys up to i, as PyTorch) or \"bottom_right\" (the last query sees the last key, as "
+                            "FlashAttention), or give query_offset",
+                            plan->Tq, plan->Tk);
+    return true;
+}
+
+/* Scale and softcap as the precision holds them. */
+static bool resolve_scale(struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    bool narrow = plan->dtype == DTYPE_F32;
+    if (!request->has_scale && plan->D == 0)
+        return error_set_at(err, ERROR_INVALID, "/scale",
+                            "the head size is 0, so the default scale 1/sqrt(0) is none: give scale");
+    double scale = request->has_scale ? request->scale : 1 / sqrt((double)plan->D);
+    plan->scale = narrow ? (double)(float)scale : scale;
+    plan->softcap = narrow ? (double)(float)request->softcap : request->softcap;
+    if (!isfinite(plan->scale))
+        return error_set_at(err, ERROR_INVALID, "/scale", "%g overflows float32", scale);
+    if (!isfinite(plan->softcap) || (request->softcap > 0 && !(plan->softcap > 0)))
+        return error_set_at(err, ERROR_INVALID, "/softcap", "%g is out of float32's range", request->softcap);
+    return true;
+}
+
+/* The largest angle that anything turns by: a position times a frequency, which are 1 and less where the base is at least 1. */
+static bool check_angles(const struct plan *plan, struct error *err)
+{
+    const double base = plan->request->rope_base, dims = (double)plan->rope_dims;
+    double first = (double)plan->query_offset, last = first + (double)plan->Tq - 1;
+    double farthest = fmax(fmax(fabs(first), fabs(last)), (double)plan->Tk - 1);
+    double steepest = base < 1 ? pow(base, -(dims - 2) / dims) : 1;
+    if (plan->rope_dims == 0 || farthest * steepest <= REQUEST_ROPE_ANGLE_MAX)
+        return true;
+    if (farthest > REQUEST_ROPE_ANGLE_MAX)
+        return error_set_at(err, ERROR_INVALID, "/query_offset",
+                            "positions from %" PRId64
+                            " on: rope turns up to position 2147483648 from 0, past which its angles are "
+                            "not accurate",
+                            plan->query_offset);
+    return error_set_at(err, ERROR_INVALID, "/rope/base",
+                        "%g turns up to %g radians, where up to 2147483648 are accurate: a larger base", base,
+                        farthest * steepest);
+}
+
+static bool resolve_rope(struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    if (!request->has_rope)
+        return true;
+    plan->rope_dims = request->has_rope_dims ? (size_t)request->rope_dims : plan->D;
+    if (plan->rope_dims > plan->D || plan->rope_dims % 2 != 0)
+        return error_set_at(err, ERROR_INVALID, "/rope/dims",
+                            "%zu dimensions to rotate, where an even number up to the head size %zu is expected",
+                            plan->rope_dims, plan->D);
+    return check_angles(plan, err);
+}
+
+static bool resolve_key_lengths(const struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    if (!request->has_key_lengths)
+        return true;
+    if (request->key_lengths_is_list != plan->has_batch)
+        return error_set_at(err, ERROR_INVALID, "/key_lengths", "%s",
+                            plan->has_batch ? "one integer, where an array of one integer an item of the batch is expected"
+                                            : "an array, where one integer is expected since there is no batch axis");
+    if (!plan->has_batch && (uint64_t)request->key_length > plan->Tk) /* below 0, too */
+        return error_set_at(err, ERROR_INVALID, "/key_lengths",
+                            "%" PRId64 ", where an integer from 0 to %zu, the number of keys, is expected", request->key_length,
+                            plan->Tk);
+    const struct tensor_input *list = &request->key_lengths_list;
+    if (plan->has_batch && (list->rank != 1 || list->shape[0] != plan->B)) {
+        char shape[SHAPE_TEXT_BYTES_MAX];
+        return error_set_at(err, ERROR_INVALID, list->pointer,
+                            "shape %s, where [%zu] is expected: one integer an item of the batch",
+                            shape_text(list->rank, list->shape, shape, sizeof shape), plan->B);
+    }
+    return true;
+}
+
+static bool resolve_mask(const struct plan *plan, struct error *err)
+{
+    const struct request *request = plan->request;
+    const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
+    if (mask->kind == TENSOR_INPUT_ABSENT)
+        return true;
+    if (request->mask_drops && !tensor_input_is_bool(mask) && !tensor_input_is_empty(mask))
+        return error_set_at(err, ERROR_INVALID, "/mask_semantics",
+                            "\"drop\" speaks of booleans, and the mask holds numbers, which are added to the scores");
+    size_t rank = plan->result_rank[RESULT_WEIGHTS];
+    const size_t *shape = plan->result_shape[RESULT_WEIGHTS];
+    struct tensor unused;
+    if (plan_mask_view(plan, NULL, &unused))
+        return true;
+    char given[SHAPE_TEXT_BYTES_MAX], wanted[SHAPE_TEXT_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, mask->pointer, "shape %s does not broadcast to the weights' shape %s",
+                        shape_text(mask->rank, mask->shape, given, sizeof given),
+                        shape_text(rank, shape, wanted, sizeof wanted));
+}
+
+static bool resolve_per_head(const struct plan *plan, const struct tensor_input *tensor_input, struct error *err)
+{
+    if (tensor_input->kind == TENSOR_INPUT_ABSENT || (tensor_input->rank == 1 && tensor_input->shape[0] == plan->H))
+        return true;
+    char shape[SHAPE_TEXT_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, tensor_input->pointer, "shape %s, where [%zu] is expected: one number a query head",
+                        shape_text(tensor_input->rank, tensor_input->shape, shape, sizeof shape), plan->H);
+}
+
+static bool resolve_result(const struct plan *plan, enum request_result which, bool has, struct error *err)
+{
+    char place[TENSOR_INPUT_POINTER_BYTES_MAX];
+    if (has || !plan->request->results[which])
+        return true;
+    (void)snprintf(place, sizeof place, "/return/%zu", plan->request->result_places[which]);
+    return error_set_at(err, ERROR_INVALID, place, "%s is asked for, and the request has none", request_result_names[which]);
+}
+
+static bool resolve_results(const struct plan *plan, struct error *err)
+{
+    return resolve_result(plan, RESULT_X, plan->from_tokens, err) &&
+           resolve_result(plan, RESULT_CONTEXT, plan->request->tensors[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT, err);
+}
+
+bool plan_resolve(const struct request *request, struct plan *ret, struct error *err)
+{
+    *ret = (struct plan){.request = request, .dtype = request->dtype};
+    if (!resolve_form(ret, err) || !resolve_draws(ret, err))
+        return false;
+    if (!(ret->from_tokens ? plan_shapes_of_tokens(ret, err) : plan_shapes_of_tensors(ret, err)))
+        return false;
+    plan_results_resolve(ret);
+    return resolve_causal(ret, err) && resolve_scale(ret, err) && resolve_rope(ret, err) && resolve_key_lengths(ret, err) &&
+           resolve_mask(ret, err) && resolve_per_head(ret, &request->alibi_slopes, err) &&
+           resolve_per_head(ret, &request->sinks, err) && resolve_results(ret, err);
+}

@@ -1,0 +1,10 @@
+/* plan_results.h: the shape of each thing that a reply may hold. */
+#ifndef ATTND_API_REQUEST_PLAN_RESULTS_H
+#define ATTND_API_REQUEST_PLAN_RESULTS_H
+
+#include "api/request/plan.h"
+
+/* Fills result_rank and result_shape of a plan whose shapes are known. */
+void plan_results_resolve(struct plan *plan);
+
+#endif
