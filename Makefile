@@ -113,7 +113,7 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers browser-tests web run docker deps clean test valgrind lint layers format \
+.PHONY: attnd unit-tests http-tests tool-tests fuzzers browser-tests web licenses run docker deps clean test valgrind lint layers format \
 	fuzz mutations exhaustive arm64-check docker-test fresh-check bench bench-service bench-wire bench-numbers bench-web \
 	test-deps lint-deps exhaustive-ready bench-ready help
 
@@ -240,6 +240,9 @@ lint: lint-deps ## checks format, defects, banned functions, scripts and openapi
 
 layers: ## checks that includes run server -> api -> core, one library a layer
 	@scripts/layers
+
+licenses: deps web/node_modules/.package-lock.json ## writes LICENSES/ and docs/third-party.md (on the image's Debian release)
+	@scripts/licenses
 
 format: ## formats the C files
 	@scripts/lint format

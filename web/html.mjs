@@ -1,8 +1,8 @@
-// html.mjs: markup from templates. What is put into one is escaped, unless it is markup already.
+// html.mjs: markup from templates, which escape every value that is not markup already.
 //
-//   html`<ul>${items.map((item) => html`<li>${item}</li>`)}</ul>`    lists are joined; null, undefined and false leave nothing
-//   prose(text), words(text)                                        markdown: paragraphs, or a line
-//   json(text)                                                      JSON with its names, strings and numbers told apart
+//   html`<ul>${items.map((item) => html`<li>${item}</li>`)}</ul>`    joins lists; null, undefined and false give nothing
+//   prose(text), words(text)                                        Markdown, as paragraphs or as one line
+//   json(text)                                                      JSON with its names, strings and literals coloured
 
 import markdown from "markdown-it";
 
@@ -37,7 +37,7 @@ export const words = (text) => text && new Markup(commonmark.renderInline(text.t
 const JSON_WORD = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*|true|false|null)|[^"\w-]+/g;
 
 export function json(text) {
-    JSON.parse(text); // throws, and so ends the build, where an example is none
+    JSON.parse(text); // an example that is not JSON fails the build
     return [...text.matchAll(JSON_WORD)].map(([all, string, colon, literal]) => {
         if (string && colon) return html`<span class="name">${string}</span>${colon}`;
         return string ? html`<span class="text">${string}</span>` : literal ? html`<span class="literal">${literal}</span>` : all;

@@ -1,5 +1,4 @@
-// reference.mjs: openapi.yaml as a page: what each endpoint takes and gives, with examples as they are written there. It is made
-// when the page is built, so a browser has nothing to do but show it.
+// reference.mjs: openapi.yaml as a page: each endpoint with its request, replies and examples, rendered when the page is built.
 
 import { deflateRawSync } from "node:zlib";
 import { Scalar, isCollection, parseDocument, visit } from "yaml";
@@ -8,7 +7,7 @@ import { Schemas, field, schemaLink } from "./schemas.mjs";
 
 const METHODS = ["get", "post"];
 
-// Examples become their own text: its lines are broken where they are easy to read, and 1.0 stays 1.0.
+// Examples are replaced by their source text, which keeps its line breaks, and 1.0 as 1.0.
 function readDocument(text) {
     const document = parseDocument(text);
     if (document.errors.length) throw document.errors[0];
@@ -47,7 +46,7 @@ class Reference {
 <h3><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></h3>
 <p class="summary">${summary}</p>
 ${prose(description)}
-${security?.length === 0 && html`<p class="quiet">Open: no key is asked for.</p>`}
+${security?.length === 0 && html`<p class="quiet">Open: needs no key.</p>`}
 ${parameters.length > 0 && html`<h4>Headers</h4><dl class="fields">${parameters.map((parameter) => this.header(this.resolve(parameter)))}</dl>`}
 ${requestBody && html`<h4>Body</h4>${this.content(requestBody.content)}`}
 ${asked.length > 0 && html`<h4>Examples</h4>${asked.map(([name, example]) => this.example(path, name, example, replies))}`}
@@ -65,7 +64,7 @@ ${replies.map(([status, response]) => this.reply(status, response, new Set(asked
             html`<div class="content"><p><code class="media">${type}</code></p>${this.schemas.show(schema)}</div>`);
     }
 
-    // A request and what comes back, where replies hold an example of the same name.
+    // A request, and the reply's example of the same name, if there is one.
     example(path, name, { summary, value }, replies) {
         const answers = replies.flatMap(([status, { content = {} }]) =>
             Object.values(content).filter(({ examples }) => examples?.[name]).map(({ examples }) => [status, examples[name].value]));
@@ -97,7 +96,7 @@ ${this.content(content)}${examples.map((example) => html`<p class="caption">Exam
         const parts = tags.map(({ name, description }) => html`<section id="about-${name}"><h2>${title(name)}</h2><p>${words(description)}</p>
 ${this.operations(name).map((operation) => this.operation(operation))}</section>`);
         return html`<h1>${info.title} ${info.version}</h1><p class="summary">${info.summary}</p>${prose(info.description)}
-<p><a href="openapi.yaml">openapi.yaml</a> is the same for programs (OpenAPI 3.1).</p>
+<p><a href="openapi.yaml">openapi.yaml</a> says the same to programs (OpenAPI 3.1).</p>
 ${this.keys()}${parts}<section id="schemas"><h2>Schemas</h2>${this.schemas.rest()}</section>`;
     }
 
@@ -114,7 +113,7 @@ ${this.keys()}${parts}<section id="schemas"><h2>Schemas</h2>${this.schemas.rest(
 const title = (tag) => tag[0].toUpperCase() + tag.slice(1);
 const badge = (status) => html`<span class="status ${status < 400 ? "good" : "bad"}">${status}</span>`;
 
-// Opens the page with a request, as web/src/permalink.js reads it; the page itself says what it wants back, and how.
+// A link that opens the request in the page, as web/src/permalink.js decodes it. The page chooses results and format itself.
 function permalink(text) {
     const { return: names, format, decimals, ...request } = JSON.parse(text);
     return `./#s=${deflateRawSync(JSON.stringify({ v: 1, view: {}, request })).toString("base64url")}`;

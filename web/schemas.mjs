@@ -1,6 +1,6 @@
-// schemas.mjs: JSON Schema as openapi.yaml uses it, in markup: a type in a few words, fields with their meaning, whole schemas.
+// schemas.mjs: JSON Schema, as far as openapi.yaml uses it, as markup: types, fields with their meaning, whole schemas.
 //
-// A schema with a name is shown once, at #schema-NAME, where it is first asked for; after that, and within types, by a link.
+// A named schema is shown once, at #schema-NAME, where it first appears; after that, and within types, as a link.
 
 import { html, joined, prose, words } from "./html.mjs";
 
@@ -40,7 +40,7 @@ const typeLine = (schema) => html`<span class="type">${joined([typeOf(schema), .
 
 // ---- fields ----
 
-// The objects without a name that a type speaks of.
+// The unnamed objects within a type.
 function innerObjects(schema) {
     if (schema.$ref) return [];
     if (schema.properties) return [schema];
@@ -60,7 +60,7 @@ export function field(name, schema, required, description = schema.description) 
 
 const needs = (names) => joined(names.map(code), ", ");
 
-// Alternatives that differ in which fields they have.
+// Titled alternatives, with the fields that each requires and excludes.
 function forms(schema) {
     const titled = (schema.oneOf ?? []).filter(({ title }) => title);
     return titled.length > 0 && html`<ul>${titled.map(({ title, required, not }) =>
@@ -73,7 +73,7 @@ export class Schemas {
         this.shown = new Set();
     }
 
-    // Whole where it has a name that was not shown yet, else its type.
+    // The whole schema if it is named and has not been shown; otherwise its type.
     show(schema) {
         const name = nameOf(schema);
         if (!name || this.shown.has(name)) return html`<p>${typeLine(schema)} ${words(schema.description)}</p>`;
@@ -86,7 +86,7 @@ export class Schemas {
         return html`<p class="schema-name"><code>${name}</code> ${schema.type !== "object" && typeLine(schema)}</p>${prose(schema.description)}${forms(schema)}${objects.map(fields)}`;
     }
 
-    // Those that nothing has shown.
+    // The named schemas that have not been shown.
     rest() {
         return Object.keys(this.schemas).filter((name) => !this.shown.has(name)).map((name) => this.show({ $ref: `#/components/schemas/${name}` }));
     }

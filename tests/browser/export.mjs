@@ -132,6 +132,7 @@ test("a page of its own needs no server", async (t) => {
     await chooseCell(alone, 7, 3);
     equal(await alone.textContent("#cell-weight"), "22.97 %", "a cell explained");
     equal(await alone.isVisible("#request"), false, "no form");
+    ok((await alone.textContent("#licenses")).includes("d3-zoom"), "the libraries' licences are inside");
     for (const view of ["map", "lines", "stages", "heads"]) await useView(alone, view);
     equal(asked.filter((url) => !/^(data|blob)/.test(url)), [], "requests");
 });

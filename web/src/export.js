@@ -136,20 +136,24 @@ async function bytesToBase64(blob) {
     return text;
 }
 
+// A text inside of a <script>, which "</script" would end.
+const inScript = (text) => text.replaceAll("</script", "<\\/script");
+
 // This page with its script, style and numbers in one file that works without a server.
 export async function standalone() {
     const data = safetensors();
     if (data.size > STANDALONE_BYTES_MAX) throw new Error(`a page of ${bytes(data.size)} would not open; export safetensors instead`);
     const read = async (selector, attribute) => (await fetch(document.querySelector(selector)[attribute])).text();
     const [script, style] = await Promise.all([read("script[src]", "src"), read("link[rel=stylesheet]", "href")]);
-    const page = await (await fetch(base)).text();
+    const [page, licenses] = await Promise.all(["", "licenses.txt"].map(async (path) => (await fetch(new URL(path, base))).text()));
     const state = { view: app.view, labels: app.labels, request: app.weights ? null : plainRequest(app.run.request), name: app.name };
     const held = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
     const html = page.replace(/<link rel="icon"[^>]*>\n?/, "").replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
         .replace(/<script type="module"[^>]*><\/script>/, "")
         .replace("</body>", () => `<script type="application/json" id="standalone-state">${held(state)}</script>\n<script type="application/octet-stream" id="standalone-data">`)
         .replace("</html>", "");
-    return new Blob([html, await bytesToBase64(data), "</script>\n<script type=\"module\">", script.replaceAll("</script", "<\\/script"), "</script>\n</body>\n</html>\n"], { type: "text/html" });
+    const notices = `<script type="text/plain" id="licenses">\n${inScript(licenses)}</script>\n`;
+    return new Blob([html, await bytesToBase64(data), "</script>\n", notices, "<script type=\"module\">", inScript(script), "</script>\n</body>\n</html>\n"], { type: "text/html" });
 }
 
 export const EXPORTS = [

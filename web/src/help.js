@@ -1,5 +1,6 @@
 // help.js: the dialog that lists the keys and the files that the page opens.
 
+import { app } from "./app.js";
 import { $, h } from "./dom.js";
 
 const KEYS = [
@@ -15,6 +16,7 @@ export function openHelp() {
         h("p", {}, "Choose a preset, change the request, click a cell. Drop a .json, .safetensors or .npy file anywhere: a request, its tensors "
             + "or your own attention weights, [Tq, Tk] up to [layers, batch, heads, Tq, Tk]. The address holds everything you see, so it can be shared."),
         h("dl", { class: "keys" }, KEYS.flatMap(([keys, text]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, text)])),
+        !app.offline && h("p", { class: "hint" }, h("a", { href: "licenses.txt" }, "Licences of the libraries in this page")),
         h("form", { method: "dialog" }, h("button", { class: "primary" }, "Close")));
     dialog.showModal();
 }
