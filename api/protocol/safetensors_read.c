@@ -161,12 +161,11 @@ static bool decode_tensor(struct file *file, size_t name, const json_t *value, c
         return error_set_at(file->err, ERROR_MALFORMED, place,
                             "not [begin, end] of %s bytes, which shape and dtype need, within the %zu bytes of data",
                             size_text(bytes, needed), file->data_bytes);
-    struct tensor_input *tensor_input = input_of(file->request, name);
-    if (tensor_input->kind != TENSOR_INPUT_ABSENT)
+    struct tensor_input *input = input_of(file->request, name);
+    if (input->kind != TENSOR_INPUT_ABSENT)
         return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", tensor_names[name]);
     span_add(file, (size_t)offsets[0], (size_t)offsets[1]);
-    return tensor_input_of_bytes(pointer, (enum element_type)dtype, rank, shape, file->data + offsets[0], tensor_input,
-                                 file->err);
+    return tensor_input_of_bytes(pointer, (enum element_type)dtype, rank, shape, file->data + offsets[0], input, file->err);
 }
 
 /* A tensor without axes is one integer. */

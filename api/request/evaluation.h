@@ -1,10 +1,11 @@
-/* job.h: a plan at work: its memory, its numbers read and drawn, its attention computed.
+/* evaluation.h: a plan being carried out: its memory, its numbers read and drawn, its attention computed.
  *
- * evaluation_allocate walks over every allocation of the job. It is run twice: first with a memory that only sums costs up, then, once
- * the limits have agreed to the sum, with the arena. So the computed cost and what is taken cannot differ.
+ * evaluation_allocate makes every allocation of an evaluation. It runs twice: first with a memory that only adds costs up, then, once
+ * the limits have granted the sum, with the arena. So the computed cost and what is allocated cannot differ.
  *
- * Life     evaluation_allocate (costs), evaluation_allocate (arena), evaluation_read, evaluation_compute, then the reply is written from it.
- * Threads  one job belongs to one thread; evaluation_read and evaluation_compute spread over the executor. */
+ * Life     evaluation_allocate (cost), evaluation_allocate (arena), evaluation_read, evaluation_compute; then the reply is written
+ *          from it.
+ * Threads  an evaluation belongs to one thread; evaluation_read and evaluation_compute run on the executor. */
 #ifndef ATTND_API_REQUEST_EVALUATION_H
 #define ATTND_API_REQUEST_EVALUATION_H
 
@@ -13,7 +14,7 @@
 #include "core/executor.h"
 
 struct evaluation_memory {
-    struct arena *arena; /* NULL: only sum up */
+    struct arena *arena; /* NULL: only add up */
     size_t cost_bytes;   /* SIZE_MAX where it overflows */
 };
 
@@ -21,10 +22,10 @@ struct evaluation {
     const struct plan *plan;
     const struct extract *extract;
 
-    struct tensor tensors[REQUEST_TENSORS]; /* as the request shapes them; data NULL: absent, or the same as a result */
+    struct tensor tensors[REQUEST_TENSORS]; /* as the request shapes them; data NULL: absent, or a result (evaluation_tensor) */
     struct tensor weights[PROJECTIONS], biases[PROJECTIONS];
     struct tensor heads_output;     /* [B,Tq,H*Dv], before an output projection */
-    struct tensor results[RESULTS]; /* data NULL: neither asked for nor needed on the way */
+    struct tensor results[RESULTS]; /* data NULL: neither asked for nor needed for another */
     double *key_length_reals;       /* [B], as read */
     size_t *key_lengths;            /* [B] */
     int64_t *query_offsets;         /* [B] */
@@ -36,7 +37,22 @@ struct evaluation {
     bool mask_looks_boolean; /* numbers, and all of them 0 or 1 */
 };
 
-/* Sets every tensor's shape and takes its memory; `reply_bytes_max` is the size of the reply buffer. */
+/* Where the numbers of a request's tensor are: query, key and value are results at the same time. */
+static inline struct tensor *evaluation_tensor(struct evaluation *evaluation, enum request_tensor which)
+{
+    switch (which) {
+    case REQUEST_QUERY:
+        return &evaluation->results[RESULT_QUERY];
+    case REQUEST_KEY:
+        return &evaluation->results[RESULT_KEY];
+    case REQUEST_VALUE:
+        return &evaluation->results[RESULT_VALUE];
+    default:
+        return &evaluation->tensors[which];
+    }
+}
+
+/* Sets every tensor's shape and allocates it; `reply_bytes_max` is the size of the reply buffer. */
 bool evaluation_allocate(struct evaluation *evaluation, const struct executor *executor, size_t reply_bytes_max,
                          struct evaluation_memory *memory, struct error *err) __attribute__((warn_unused_result));
 
@@ -44,7 +60,7 @@ bool evaluation_allocate(struct evaluation *evaluation, const struct executor *e
 bool evaluation_read(struct evaluation *evaluation, const struct executor *executor, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Draws what it does not, projects, and computes attention. */
+/* Draws what the body does not hold, projects, and computes attention. `arena` is for scratch memory. */
 bool evaluation_compute(struct evaluation *evaluation, struct arena *arena, const struct executor *executor, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -1,59 +1,60 @@
+/* evaluation_cost.c: what an evaluation costs and what it allocates, as one walk over its tensors. */
 #include "api/request/evaluation.h"
 
 #include <stdlib.h>
 
 #include "core/size.h"
 
-/* What stands for memory while costs are summed up: an address that is not NULL and is never followed. */
+/* Stands in for memory while costs are added up: its address is not NULL and is never dereferenced. */
 static max_align_t no_memory;
 
-static void *take(struct evaluation_memory *memory, size_t bytes, struct error *err)
+static void *allocate(struct evaluation_memory *memory, size_t bytes, struct error *err)
 {
     memory->cost_bytes = size_add(memory->cost_bytes, arena_cost(bytes));
     return memory->arena == NULL ? &no_memory : arena_alloc(memory->arena, bytes, err);
 }
 
 /* A contiguous tensor with memory of its own. */
-static bool take_tensor(struct evaluation_memory *memory, enum dtype dtype, size_t rank, const size_t *shape,
-                        struct tensor *ret, struct error *err)
+static bool allocate_tensor(struct evaluation_memory *memory, enum dtype dtype, size_t rank, const size_t *shape,
+                            struct tensor *ret, struct error *err)
 {
     *ret = tensor_contiguous(NULL, dtype, rank, shape);
-    ret->data = take(memory, size_multiply(shape_count(rank, shape), dtype_bytes(dtype)), err);
+    ret->data = allocate(memory, size_multiply(shape_count(rank, shape), dtype_bytes(dtype)), err);
     return ret->data != NULL;
 }
 
-/* A source's tensor: the body's own bytes, where they can be read as they lie, or memory to read it into. */
-static bool take_input(struct evaluation_memory *memory, enum dtype dtype, const struct tensor_input *tensor_input,
-                       struct tensor *ret, struct error *err)
+/* An input's tensor: the body's own bytes, if they can be used in place, or memory to read it into. */
+static bool allocate_input(struct evaluation_memory *memory, enum dtype dtype, const struct tensor_input *input,
+                           struct tensor *ret, struct error *err)
 {
-    const void *in_place = tensor_input_in_place(tensor_input, dtype);
-    if (tensor_input->kind == TENSOR_INPUT_ABSENT)
+    const void *in_place = tensor_input_in_place(input, dtype);
+    if (input->kind == TENSOR_INPUT_ABSENT)
         return true;
     if (in_place == NULL)
-        return take_tensor(memory, dtype, tensor_input->rank, tensor_input->shape, ret, err);
-    *ret = tensor_contiguous((void *)(uintptr_t)in_place, dtype, tensor_input->rank, tensor_input->shape); /* only ever read */
+        return allocate_tensor(memory, dtype, input->rank, input->shape, ret, err);
+    *ret = tensor_contiguous((void *)(uintptr_t)in_place, dtype, input->rank, input->shape); /* only ever read */
     return true;
 }
 
-static bool take_result(struct evaluation *evaluation, struct evaluation_memory *memory, enum request_result which,
-                        struct error *err)
+static bool allocate_result(struct evaluation *evaluation, struct evaluation_memory *memory, enum request_result which,
+                            struct error *err)
 {
     const struct plan *plan = evaluation->plan;
-    return take_tensor(memory, plan->dtype, plan->result_rank[which], plan->result_shape[which], &evaluation->results[which],
-                       err);
+    return allocate_tensor(memory, plan->dtype, plan->result_rank[which], plan->result_shape[which],
+                           &evaluation->results[which], err);
 }
 
-/* A tensor that the request gives and that may be a result, too. */
-static bool take_given(struct evaluation *evaluation, struct evaluation_memory *memory, enum request_tensor given,
-                       enum request_result which, bool written, struct error *err)
+/* A tensor that the request gives and that is also a result; `written`: its memory will be changed. */
+static bool allocate_given(struct evaluation *evaluation, struct evaluation_memory *memory, enum request_tensor given,
+                           enum request_result which, bool written, struct error *err)
 {
-    const struct tensor_input *tensor_input = &evaluation->plan->request->tensors[given];
-    if (written || tensor_input_in_place(tensor_input, evaluation->plan->dtype) == NULL)
-        return take_result(evaluation, memory, which, err);
-    return take_input(memory, evaluation->plan->dtype, tensor_input, &evaluation->results[which], err);
+    const struct tensor_input *input = &evaluation->plan->request->tensors[given];
+    if (written || tensor_input_in_place(input, evaluation->plan->dtype) == NULL)
+        return allocate_result(evaluation, memory, which, err);
+    return allocate_input(memory, evaluation->plan->dtype, input, &evaluation->results[which], err);
 }
 
-/* The result `which` with the memory of something else that holds the same numbers. */
+/* The result `which` in the memory of a tensor that holds the same numbers. */
 static void share_result(struct evaluation *evaluation, enum request_result which, void *data)
 {
     const struct plan *plan = evaluation->plan;
@@ -65,8 +66,8 @@ static bool allocate_projections(struct evaluation *evaluation, struct evaluatio
     const struct plan *plan = evaluation->plan;
     for (size_t i = 0; i < PROJECTIONS; i++)
         if (plan_projects(plan, (enum request_projection)i) &&
-            (!take_tensor(memory, plan->dtype, 2, plan->weight_shape[i], &evaluation->weights[i], err) ||
-             !take_input(memory, plan->dtype, &plan->request->biases[i], &evaluation->biases[i], err)))
+            (!allocate_tensor(memory, plan->dtype, 2, plan->weight_shape[i], &evaluation->weights[i], err) ||
+             !allocate_input(memory, plan->dtype, &plan->request->biases[i], &evaluation->biases[i], err)))
             return false;
     return true;
 }
@@ -75,14 +76,14 @@ static bool allocate_projections(struct evaluation *evaluation, struct evaluatio
 static bool allocate_tokens(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
-    const struct tensor_input *tensor_inputs = plan->request->tensors;
-    bool turned = plan->rope_dims > 0; /* in place: query and key need memory of their own */
-    if (!take_input(memory, plan->dtype, &tensor_inputs[REQUEST_X], &evaluation->tensors[REQUEST_X], err) ||
-        !take_input(memory, plan->dtype, &tensor_inputs[REQUEST_CONTEXT], &evaluation->tensors[REQUEST_CONTEXT], err))
+    const struct tensor_input *inputs = plan->request->tensors;
+    bool rotated = plan->rope_dims > 0; /* in place: query and key need memory of their own */
+    if (!allocate_input(memory, plan->dtype, &inputs[REQUEST_X], &evaluation->tensors[REQUEST_X], err) ||
+        !allocate_input(memory, plan->dtype, &inputs[REQUEST_CONTEXT], &evaluation->tensors[REQUEST_CONTEXT], err))
         return false;
     share_result(evaluation, RESULT_X, evaluation->tensors[REQUEST_X].data);
     share_result(evaluation, RESULT_CONTEXT, evaluation->tensors[REQUEST_CONTEXT].data);
-    bool has_context = tensor_inputs[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT;
+    bool has_context = inputs[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT;
     void *from = evaluation->tensors[has_context ? REQUEST_CONTEXT : REQUEST_X].data;
     bool own = !plan->request->identity;
     if (!own) {
@@ -90,10 +91,10 @@ static bool allocate_tokens(struct evaluation *evaluation, struct evaluation_mem
         share_result(evaluation, RESULT_KEY, from);
         share_result(evaluation, RESULT_VALUE, from);
     }
-    if ((own || turned) &&
-        (!take_result(evaluation, memory, RESULT_QUERY, err) || !take_result(evaluation, memory, RESULT_KEY, err)))
+    if ((own || rotated) &&
+        (!allocate_result(evaluation, memory, RESULT_QUERY, err) || !allocate_result(evaluation, memory, RESULT_KEY, err)))
         return false;
-    if (own && !take_result(evaluation, memory, RESULT_VALUE, err))
+    if (own && !allocate_result(evaluation, memory, RESULT_VALUE, err))
         return false;
     return allocate_projections(evaluation, memory, err);
 }
@@ -101,27 +102,27 @@ static bool allocate_tokens(struct evaluation *evaluation, struct evaluation_mem
 static bool allocate_inputs(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
-    const struct tensor_input *tensor_inputs = plan->request->tensors;
-    const struct tensor_input *mask = &tensor_inputs[REQUEST_MASK];
+    const struct tensor_input *inputs = plan->request->tensors;
+    const struct tensor_input *mask = &inputs[REQUEST_MASK];
     enum dtype mask_dtype = tensor_input_is_bool(mask) ? DTYPE_BOOL : plan->dtype;
-    if (!take_input(memory, mask_dtype, mask, &evaluation->tensors[REQUEST_MASK], err))
+    if (!allocate_input(memory, mask_dtype, mask, &evaluation->tensors[REQUEST_MASK], err))
         return false;
     if (plan->from_tokens)
         return allocate_tokens(evaluation, memory, err);
-    bool turned = plan->rope_dims > 0; /* in place */
-    return take_given(evaluation, memory, REQUEST_QUERY, RESULT_QUERY, turned, err) &&
-           take_given(evaluation, memory, REQUEST_KEY, RESULT_KEY, turned, err) &&
-           take_given(evaluation, memory, REQUEST_VALUE, RESULT_VALUE, false, err) &&
-           take_input(memory, plan->dtype, &tensor_inputs[REQUEST_PAST_KEY], &evaluation->tensors[REQUEST_PAST_KEY], err) &&
-           take_input(memory, plan->dtype, &tensor_inputs[REQUEST_PAST_VALUE], &evaluation->tensors[REQUEST_PAST_VALUE], err);
+    bool rotated = plan->rope_dims > 0; /* in place */
+    return allocate_given(evaluation, memory, REQUEST_QUERY, RESULT_QUERY, rotated, err) &&
+           allocate_given(evaluation, memory, REQUEST_KEY, RESULT_KEY, rotated, err) &&
+           allocate_given(evaluation, memory, REQUEST_VALUE, RESULT_VALUE, false, err) &&
+           allocate_input(memory, plan->dtype, &inputs[REQUEST_PAST_KEY], &evaluation->tensors[REQUEST_PAST_KEY], err) &&
+           allocate_input(memory, plan->dtype, &inputs[REQUEST_PAST_VALUE], &evaluation->tensors[REQUEST_PAST_VALUE], err);
 }
 
-/* The keys and values that attention sees: the new ones, or past and new in one. */
+/* The keys and values that attention sees: the new ones, or past and new concatenated. */
 static bool allocate_present(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)
 {
     if (plan_concatenates(evaluation->plan))
-        return take_result(evaluation, memory, RESULT_PRESENT_KEY, err) &&
-               take_result(evaluation, memory, RESULT_PRESENT_VALUE, err);
+        return allocate_result(evaluation, memory, RESULT_PRESENT_KEY, err) &&
+               allocate_result(evaluation, memory, RESULT_PRESENT_VALUE, err);
     share_result(evaluation, RESULT_PRESENT_KEY, evaluation->results[RESULT_KEY].data);
     share_result(evaluation, RESULT_PRESENT_VALUE, evaluation->results[RESULT_VALUE].data);
     return true;
@@ -132,18 +133,18 @@ static bool allocate_conventions(struct evaluation *evaluation, struct evaluatio
     const struct plan *plan = evaluation->plan;
     const struct request *request = plan->request;
     size_t heads_bytes = size_multiply(plan->H, sizeof(double));
-    evaluation->query_offsets = take(memory, size_multiply(plan->B, sizeof *evaluation->query_offsets), err);
+    evaluation->query_offsets = allocate(memory, size_multiply(plan->B, sizeof *evaluation->query_offsets), err);
     if (evaluation->query_offsets == NULL)
         return false;
     if (request->has_key_lengths || request->mask_ends_early) {
-        evaluation->key_lengths = take(memory, size_multiply(plan->B, sizeof *evaluation->key_lengths), err);
-        evaluation->key_length_reals = take(memory, size_multiply(plan->B, sizeof *evaluation->key_length_reals), err);
+        evaluation->key_lengths = allocate(memory, size_multiply(plan->B, sizeof *evaluation->key_lengths), err);
+        evaluation->key_length_reals = allocate(memory, size_multiply(plan->B, sizeof *evaluation->key_length_reals), err);
         if (evaluation->key_lengths == NULL || evaluation->key_length_reals == NULL)
             return false;
     }
-    if (request->alibi && (evaluation->alibi_slopes = take(memory, heads_bytes, err)) == NULL)
+    if (request->alibi && (evaluation->alibi_slopes = allocate(memory, heads_bytes, err)) == NULL)
         return false;
-    return request->sinks.kind == TENSOR_INPUT_ABSENT || (evaluation->sinks = take(memory, heads_bytes, err)) != NULL;
+    return request->sinks.kind == TENSOR_INPUT_ABSENT || (evaluation->sinks = allocate(memory, heads_bytes, err)) != NULL;
 }
 
 /* The (B,H,Tq,Tk) view of a result, or none. */
@@ -187,7 +188,7 @@ static void set_attention(struct evaluation *evaluation)
     };
     void *mask = evaluation->tensors[REQUEST_MASK].data;
     if (mask != NULL && !plan_mask_view(plan, mask, &evaluation->params.mask))
-        abort(); /* plan_resolve saw that it fits */
+        abort(); /* plan_resolve checked that it broadcasts */
 }
 
 static bool allocate_results(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)
@@ -195,10 +196,10 @@ static bool allocate_results(struct evaluation *evaluation, struct evaluation_me
     const struct plan *plan = evaluation->plan;
     const size_t heads_shape[3] = {plan->B, plan->Tq, size_multiply(plan->H, plan->Dv)};
     for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
-        if (plan->request->results[i] && !take_result(evaluation, memory, (enum request_result)i, err))
+        if (plan->request->results[i] && !allocate_result(evaluation, memory, (enum request_result)i, err))
             return false;
     if (evaluation->results[RESULT_OUTPUT].data != NULL && plan_projects(plan, PROJECTION_OUTPUT))
-        return take_tensor(memory, plan->dtype, 3, heads_shape, &evaluation->heads_output, err);
+        return allocate_tensor(memory, plan->dtype, 3, heads_shape, &evaluation->heads_output, err);
     return true;
 }
 
@@ -210,12 +211,12 @@ bool evaluation_allocate(struct evaluation *evaluation, const struct executor *e
         !allocate_conventions(evaluation, memory, err) || !allocate_results(evaluation, memory, err))
         return false;
     set_attention(evaluation);
-    /* Each row and each key costs time even where its tensors are empty, so both count as if they had a number of their own. */
+    /* Rows and keys cost time even where their tensors are empty, so each counts as one number. */
     size_t rows = size_multiply(size_multiply(plan->B, plan->H), plan->Tq);
     size_t keys = size_multiply(size_multiply(plan->B, plan->Hkv), plan->Tk);
     memory->cost_bytes = size_add(memory->cost_bytes, size_multiply(size_add(rows, keys), sizeof(double)));
     memory->cost_bytes =
         size_add(memory->cost_bytes, attention_scratch_cost(&evaluation->params, &evaluation->attention, executor));
-    evaluation->reply_buffer = take(memory, reply_bytes_max, err);
+    evaluation->reply_buffer = allocate(memory, reply_bytes_max, err);
     return evaluation->reply_buffer != NULL;
 }

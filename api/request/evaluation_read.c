@@ -1,29 +1,10 @@
-/* job_numbers.c: the numbers of a job: read from the body, drawn from the seed, computed. */
+/* evaluation_read.c: what the body holds: tensors, the mask with its polarity, key lengths and numbers a head. */
 #include "api/request/evaluation.h"
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
-#include "core/projection.h"
-#include "core/random.h"
-#include "core/rope.h"
 #include "core/size.h"
-
-/* Where the numbers of a request's tensor belong: query, key and value are results at the same time. */
-static struct tensor *tensor_of(struct evaluation *evaluation, enum request_tensor which)
-{
-    switch (which) {
-    case REQUEST_QUERY:
-        return &evaluation->results[RESULT_QUERY];
-    case REQUEST_KEY:
-        return &evaluation->results[RESULT_KEY];
-    case REQUEST_VALUE:
-        return &evaluation->results[RESULT_VALUE];
-    default:
-        return &evaluation->tensors[which];
-    }
-}
 
 static bool read_key_lengths(struct evaluation *evaluation, struct error *err)
 {
@@ -68,25 +49,23 @@ static void resolve_positions(struct evaluation *evaluation)
 }
 
 /* Numbers one a head, as the precision holds them. */
-static bool read_per_head(const struct evaluation *evaluation, const struct tensor_input *tensor_input, double *ret,
-                          struct error *err)
+static bool read_per_head(const struct evaluation *evaluation, const struct tensor_input *input, double *ret, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
-    if (tensor_input->kind == TENSOR_INPUT_ABSENT)
+    if (input->kind == TENSOR_INPUT_ABSENT)
         return true;
     struct tensor reals = tensor_contiguous(ret, DTYPE_F64, 1, &plan->H);
-    if (!tensor_input_load(evaluation->extract, tensor_input, NULL, &reals, err))
+    if (!tensor_input_load(evaluation->extract, input, NULL, &reals, err))
         return false;
     for (size_t h = 0; h < plan->H; h++) {
         char place[ERROR_POINTER_BYTES_MAX];
         double given = ret[h];
         ret[h] = plan->dtype == DTYPE_F32 ? (double)(float)given : given;
         if (!isfinite(given))
-            return error_set_at(err, ERROR_INVALID, tensor_input_place(tensor_input, h, place),
+            return error_set_at(err, ERROR_INVALID, tensor_input_place(input, h, place),
                                 "a number that is not finite, where a finite one is expected");
         if (!isfinite(ret[h]))
-            return error_set_at(err, ERROR_INVALID, tensor_input_place(tensor_input, h, place), "%.9g overflows float32",
-                                given);
+            return error_set_at(err, ERROR_INVALID, tensor_input_place(input, h, place), "%.9g overflows float32", given);
     }
     return true;
 }
@@ -140,7 +119,7 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
     for (size_t i = 0; i < REQUEST_TENSORS; i++)
         if (tensor_input_is_given(&request->tensors[i]) &&
             !tensor_input_load(evaluation->extract, &request->tensors[i], executor,
-                               tensor_of(evaluation, (enum request_tensor)i), err))
+                               evaluation_tensor(evaluation, (enum request_tensor)i), err))
             return false;
     for (size_t i = 0; i < PROJECTIONS; i++) {
         const struct tensor_input *weight = &request->weights[i], *bias = &request->biases[i];
@@ -158,114 +137,4 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
     resolve_positions(evaluation);
     return read_per_head(evaluation, &request->alibi_slopes, evaluation->alibi_slopes, err) &&
            read_per_head(evaluation, &request->sinks, evaluation->sinks, err);
-}
-
-/* What the seed draws, in its order: x, context, key, query, value, output. */
-static void draw(struct evaluation *evaluation)
-{
-    const struct plan *plan = evaluation->plan;
-    const struct request *request = plan->request;
-    struct random random;
-    random_init(&random, request->seed);
-    for (size_t i = REQUEST_X; i <= REQUEST_VALUE; i++)
-        if (request->tensors[i].kind == TENSOR_INPUT_DRAWN)
-            random_normal(&random, tensor_of(evaluation, (enum request_tensor)i));
-    for (size_t i = 0; i < PROJECTIONS; i++)
-        if (plan_projects(plan, (enum request_projection)i) && !tensor_input_is_given(&request->weights[i]))
-            random_linear(&random, &evaluation->weights[i]);
-}
-
-/* A (B,T,C) view of tokens that may lack their batch axis. */
-static struct tensor batched(void *data, enum dtype dtype, size_t B, size_t T, size_t C)
-{
-    const size_t shape[3] = {B, T, C};
-    return tensor_contiguous(data, dtype, 3, shape);
-}
-
-static bool project(struct evaluation *evaluation, enum request_projection which, void *from, size_t tokens, void *to,
-                    const struct executor *executor, struct error *err)
-{
-    const struct plan *plan = evaluation->plan;
-    if (!plan_projects(plan, which))
-        return true;
-    struct tensor x = batched(from, plan->dtype, plan->B, tokens, plan->weight_shape[which][1]);
-    struct tensor out = batched(to, plan->dtype, plan->B, tokens, plan->weight_shape[which][0]);
-    return projection_apply(&x, &evaluation->weights[which], &evaluation->biases[which], executor, &out, err);
-}
-
-/* Tokens to query, key and value. */
-static bool project_tokens(struct evaluation *evaluation, const struct executor *executor, struct error *err)
-{
-    const struct plan *plan = evaluation->plan;
-    void *x = evaluation->tensors[REQUEST_X].data;
-    void *from = evaluation->tensors[REQUEST_CONTEXT].data != NULL ? evaluation->tensors[REQUEST_CONTEXT].data : x;
-    struct tensor *query = &evaluation->results[RESULT_QUERY], *key = &evaluation->results[RESULT_KEY],
-                  *value = &evaluation->results[RESULT_VALUE];
-    if (plan->request->identity && query->data != x) { /* they will be turned, the tokens not */
-        memcpy(query->data, x, tensor_count(query) * dtype_bytes(plan->dtype));
-        memcpy(key->data, from, tensor_count(key) * dtype_bytes(plan->dtype));
-    }
-    return project(evaluation, PROJECTION_KEY, from, plan->Tnew, key->data, executor, err) &&
-           project(evaluation, PROJECTION_QUERY, x, plan->Tq, query->data, executor, err) &&
-           project(evaluation, PROJECTION_VALUE, from, plan->Tnew, value->data, executor, err);
-}
-
-/* Queries turn at their positions; new keys at theirs, after the past. */
-static void turn(struct evaluation *evaluation)
-{
-    const struct plan *plan = evaluation->plan;
-    if (plan->rope_dims == 0)
-        return;
-    const struct rope rope = {.interleaved = plan->request->rope_style == ROPE_INTERLEAVED,
-                              .dims = plan->rope_dims,
-                              .base = plan->request->rope_base};
-    struct tensor key =
-        plan_heads_view(plan, plan->memory, evaluation->results[RESULT_KEY].data, plan->Hkv, plan->Tnew, plan->D);
-    rope_apply(&rope, &evaluation->params.query, plan->query_offset);
-    rope_apply(&rope, &key, (int64_t)plan->Tpast);
-}
-
-/* Copies past and new tokens behind each other into `present`, a (B,Hkv,Tk,width) view. */
-static void concatenate(const struct evaluation *evaluation, const struct tensor *present, void *past, void *newer)
-{
-    const struct plan *plan = evaluation->plan;
-    size_t width = present->shape[3];
-    struct tensor old_part = *present, new_part = *present;
-    old_part.shape[2] = plan->Tpast;
-    new_part.shape[2] = plan->Tnew;
-    new_part.data = tensor_row(present, 0, 0, plan->Tpast);
-    struct tensor old_tokens = plan_heads_view(plan, plan->cache_memory, past, plan->Hkv, plan->Tpast, width);
-    struct tensor new_tokens = plan_heads_view(plan, plan->memory, newer, plan->Hkv, plan->Tnew, width);
-    if (past != NULL)
-        tensor_copy(&old_tokens, &old_part);
-    tensor_copy(&new_tokens, &new_part);
-}
-
-static bool attention_wanted(const struct evaluation *evaluation)
-{
-    for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
-        if (evaluation->results[i].data != NULL)
-            return true;
-    return false;
-}
-
-bool evaluation_compute(struct evaluation *evaluation, struct arena *arena, const struct executor *executor, struct error *err)
-{
-    const struct plan *plan = evaluation->plan;
-    draw(evaluation);
-    if (plan->from_tokens && !project_tokens(evaluation, executor, err))
-        return false;
-    turn(evaluation);
-    if (plan_concatenates(plan)) {
-        concatenate(evaluation, &evaluation->params.key, evaluation->tensors[REQUEST_PAST_KEY].data,
-                    evaluation->results[RESULT_KEY].data);
-        concatenate(evaluation, &evaluation->params.value, evaluation->tensors[REQUEST_PAST_VALUE].data,
-                    evaluation->results[RESULT_VALUE].data);
-    }
-    if (executor_stopped(executor))
-        return executor_set_stopped(err);
-    if (attention_wanted(evaluation) && !attention_compute(&evaluation->params, &evaluation->attention, arena, executor, err))
-        return false;
-    return evaluation->heads_output.data == NULL || project(evaluation, PROJECTION_OUTPUT, evaluation->heads_output.data,
-                                                            plan->Tq, evaluation->results[RESULT_OUTPUT].data, executor, err);
 }

@@ -55,13 +55,13 @@ static bool resolve_draws(const struct plan *plan, struct error *err)
         if (request->weights[i].kind == TENSOR_INPUT_DRAWN)
             drawn[count++] = &request->weights[i];
     for (size_t i = 0; i < count; i++) {
-        const struct tensor_input *tensor_input = drawn[i];
-        if (tensor_input == &request->tensors[REQUEST_PAST_KEY] || tensor_input == &request->tensors[REQUEST_PAST_VALUE] ||
-            tensor_input == &request->tensors[REQUEST_MASK])
-            return error_set_at(err, ERROR_INVALID, tensor_input->pointer,
+        const struct tensor_input *input = drawn[i];
+        if (input == &request->tensors[REQUEST_PAST_KEY] || input == &request->tensors[REQUEST_PAST_VALUE] ||
+            input == &request->tensors[REQUEST_MASK])
+            return error_set_at(err, ERROR_INVALID, input->pointer,
                                 "a shape without data; this tensor is not drawn, give its data");
         if (!request->has_seed)
-            return error_set_at(err, ERROR_INVALID, tensor_input->pointer,
+            return error_set_at(err, ERROR_INVALID, input->pointer,
                                 "a shape without data, and no seed to draw the numbers from");
     }
     return true;
@@ -184,13 +184,13 @@ static bool resolve_mask(const struct plan *plan, struct error *err)
                         shape_text(rank, shape, wanted, sizeof wanted));
 }
 
-static bool resolve_per_head(const struct plan *plan, const struct tensor_input *tensor_input, struct error *err)
+static bool resolve_per_head(const struct plan *plan, const struct tensor_input *input, struct error *err)
 {
-    if (tensor_input->kind == TENSOR_INPUT_ABSENT || (tensor_input->rank == 1 && tensor_input->shape[0] == plan->H))
+    if (input->kind == TENSOR_INPUT_ABSENT || (input->rank == 1 && input->shape[0] == plan->H))
         return true;
     char shape[SHAPE_TEXT_BYTES_MAX];
-    return error_set_at(err, ERROR_INVALID, tensor_input->pointer, "shape %s, where [%zu] is expected: one number a query head",
-                        shape_text(tensor_input->rank, tensor_input->shape, shape, sizeof shape), plan->H);
+    return error_set_at(err, ERROR_INVALID, input->pointer, "shape %s, where [%zu] is expected: one number a query head",
+                        shape_text(input->rank, input->shape, shape, sizeof shape), plan->H);
 }
 
 static bool resolve_result(const struct plan *plan, enum request_result which, bool has, struct error *err)

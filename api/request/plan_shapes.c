@@ -11,9 +11,9 @@ struct axes {
     size_t batch, heads, tokens, width; /* width: of one head */
 };
 
-static const char *name_of(const struct tensor_input *tensor_input)
+static const char *name_of(const struct tensor_input *input)
 {
-    return tensor_input->name != NULL ? tensor_input->name : tensor_input->pointer + 1;
+    return input->name != NULL ? input->name : input->pointer + 1;
 }
 
 static bool refuse_pair(const struct tensor_input *a, const struct tensor_input *b, const char *what, struct error *err)
@@ -49,13 +49,13 @@ static bool refuse_bool(const struct tensor_input *a, struct error *err)
 }
 
 /* Reads a tensor's axes. `heads` are packed in the last axis where the tensor has no head axis of its own. */
-static bool axes_of(const struct tensor_input *tensor_input, enum plan_memory memory, size_t heads, struct axes *ret,
+static bool axes_of(const struct tensor_input *input, enum plan_memory memory, size_t heads, struct axes *ret,
                     struct error *err)
 {
-    const size_t *shape = tensor_input->shape;
-    size_t tokens_axis = tensor_input->rank - 2;
-    *ret = (struct axes){.batch = tensor_input->rank == 2 ? 1 : shape[0], .heads = heads};
-    if (tensor_input->rank == 4) {
+    const size_t *shape = input->shape;
+    size_t tokens_axis = input->rank - 2;
+    *ret = (struct axes){.batch = input->rank == 2 ? 1 : shape[0], .heads = heads};
+    if (input->rank == 4) {
         bool heads_first = memory == PLAN_HEADS_FIRST;
         ret->heads = shape[heads_first ? 1 : 2];
         ret->tokens = shape[heads_first ? 2 : 1];
@@ -67,8 +67,8 @@ static bool axes_of(const struct tensor_input *tensor_input, enum plan_memory me
     if (shape[tokens_axis + 1] % heads == 0)
         return true;
     char text[SHAPE_TEXT_BYTES_MAX];
-    return error_set_at(err, ERROR_INVALID, tensor_input->pointer, "shape %s: the last axis does not divide into %zu heads",
-                        shape_text(tensor_input->rank, shape, text, sizeof text), heads);
+    return error_set_at(err, ERROR_INVALID, input->pointer, "shape %s: the last axis does not divide into %zu heads",
+                        shape_text(input->rank, shape, text, sizeof text), heads);
 }
 
 static bool check_groups(const struct plan *plan, const char *pointer, struct error *err)

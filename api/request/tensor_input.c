@@ -11,16 +11,16 @@
 
 #define INTEGERS_MAX 16 /* of a short list that is read on the stack */
 
-bool tensor_input_is_bool(const struct tensor_input *tensor_input)
+bool tensor_input_is_bool(const struct tensor_input *input)
 {
-    if (tensor_input->kind == TENSOR_INPUT_BYTES)
-        return tensor_input->element_type == ELEMENT_BOOL;
-    return tensor_input->kind == TENSOR_INPUT_ARRAY && tensor_input->array->kind == JSON_ARRAY_BOOLS;
+    if (input->kind == TENSOR_INPUT_BYTES)
+        return input->element_type == ELEMENT_BOOL;
+    return input->kind == TENSOR_INPUT_ARRAY && input->array->kind == JSON_ARRAY_BOOLS;
 }
 
-bool tensor_input_is_empty(const struct tensor_input *tensor_input)
+bool tensor_input_is_empty(const struct tensor_input *input)
 {
-    return shape_count(tensor_input->rank, tensor_input->shape) == 0;
+    return shape_count(input->rank, input->shape) == 0;
 }
 
 bool tensor_input_integers(const struct extract *extract, const json_t *value, const char *pointer, size_t count_max,
@@ -50,42 +50,41 @@ bool tensor_input_integers(const struct extract *extract, const json_t *value, c
 }
 
 /* No axis may be longer than BLAS can count, whatever the other axes are. */
-static bool check_axes(struct tensor_input *tensor_input, struct error *err)
+static bool check_axes(struct tensor_input *input, struct error *err)
 {
-    for (size_t axis = 0; axis < tensor_input->rank; axis++) {
-        if (tensor_input->shape[axis] <= TENSOR_INPUT_AXIS_MAX)
+    for (size_t axis = 0; axis < input->rank; axis++) {
+        if (input->shape[axis] <= TENSOR_INPUT_AXIS_MAX)
             continue;
         char shape[SHAPE_TEXT_BYTES_MAX];
         (void)error_set_limit(err, "axis-length", TENSOR_INPUT_AXIS_MAX, "shape %s: an axis may have at most %zu elements",
-                              shape_text(tensor_input->rank, tensor_input->shape, shape, sizeof shape), TENSOR_INPUT_AXIS_MAX);
-        (void)snprintf(err->pointer, sizeof err->pointer, "%s", tensor_input->pointer);
+                              shape_text(input->rank, input->shape, shape, sizeof shape), TENSOR_INPUT_AXIS_MAX);
+        (void)snprintf(err->pointer, sizeof err->pointer, "%s", input->pointer);
         return false;
     }
     return true;
 }
 
 /* The array of {"shape", "data"} is flat, or nested just as the shape says. */
-static bool check_data(const struct tensor_input *tensor_input, struct error *err)
+static bool check_data(const struct tensor_input *input, struct error *err)
 {
-    const struct json_array_text *array = tensor_input->array;
-    size_t count = shape_count(tensor_input->rank, tensor_input->shape);
+    const struct json_array_text *array = input->array;
+    size_t count = shape_count(input->rank, input->shape);
     if (array->rank == 1 && array->shape[0] == count)
         return true;
-    if (array->rank == tensor_input->rank &&
-        memcmp(array->shape, tensor_input->shape, array->rank * sizeof array->shape[0]) == 0)
+    if (array->rank == input->rank && memcmp(array->shape, input->shape, array->rank * sizeof array->shape[0]) == 0)
         return true;
     char given[SHAPE_TEXT_BYTES_MAX], held[SHAPE_TEXT_BYTES_MAX], needed[SIZE_TEXT_BYTES_MAX];
-    return error_set_at(err, ERROR_INVALID, tensor_input->array_pointer,
+    return error_set_at(err, ERROR_INVALID, input->array_pointer,
                         "data of shape %s, where shape %s needs %s numbers, flat or nested as the shape says",
                         shape_text(array->rank, array->shape, held, sizeof held),
-                        shape_text(tensor_input->rank, tensor_input->shape, given, sizeof given), size_text(count, needed));
+                        shape_text(input->rank, input->shape, given, sizeof given), size_text(count, needed));
 }
 
-static bool check_depth(const struct tensor_input *tensor_input, struct error *err)
+static bool check_depth(const struct tensor_input *input, struct error *err)
 {
-    return tensor_input->array->rank <= TENSOR_RANK_MAX ||
-           error_set_at(err, ERROR_INVALID, tensor_input->array_pointer, "an array of %zu dimensions, the most are %d",
-                        tensor_input->array->rank, TENSOR_RANK_MAX);
+    return input->array->rank <= TENSOR_RANK_MAX ||
+           error_set_at(err, ERROR_INVALID, input->array_pointer, "an array of %zu dimensions, the most are %d",
+                        input->array->rank, TENSOR_RANK_MAX);
 }
 
 static bool decode_shape(const struct extract *extract, const json_t *value, struct tensor_input *ret, struct error *err)
@@ -142,19 +141,18 @@ bool tensor_input_read_parts(const struct extract *extract, const json_t *shape,
 }
 
 /* A dtype, which replies in the flat format have, decides nothing; but it may not be wrong. Of no data any is right. */
-static bool check_dtype(const struct extract *extract, const json_t *dtype, const struct tensor_input *tensor_input,
-                        struct error *err)
+static bool check_dtype(const struct extract *extract, const json_t *dtype, const struct tensor_input *input, struct error *err)
 {
     static const char *const names[] = {"float32", "float64", "bool", NULL};
     size_t choice = 0;
     char pointer[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/dtype"];
-    (void)snprintf(pointer, sizeof pointer, "%s/dtype", tensor_input->pointer);
+    (void)snprintf(pointer, sizeof pointer, "%s/dtype", input->pointer);
     if (dtype == NULL)
         return true;
     if (!document_choice(extract, dtype, pointer, names, &choice, err))
         return false;
     bool is_bool = strcmp(names[choice], "bool") == 0;
-    return tensor_input_is_empty(tensor_input) || is_bool == tensor_input_is_bool(tensor_input) ||
+    return tensor_input_is_empty(input) || is_bool == tensor_input_is_bool(input) ||
            error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s", names[choice],
                         is_bool ? "numbers" : "booleans");
 }
@@ -201,21 +199,21 @@ bool tensor_input_of_bytes(const char *pointer, enum element_type element_type, 
     return check_axes(ret, err);
 }
 
-const void *tensor_input_in_place(const struct tensor_input *tensor_input, enum dtype dtype)
+const void *tensor_input_in_place(const struct tensor_input *input, enum dtype dtype)
 {
-    bool same = (tensor_input->element_type == ELEMENT_F32 && dtype == DTYPE_F32) ||
-                (tensor_input->element_type == ELEMENT_F64 && dtype == DTYPE_F64);
-    bool aligned = (uintptr_t)tensor_input->bytes % dtype_bytes(dtype) == 0;
-    return tensor_input->kind == TENSOR_INPUT_BYTES && same && aligned ? tensor_input->bytes : NULL;
+    bool same = (input->element_type == ELEMENT_F32 && dtype == DTYPE_F32) ||
+                (input->element_type == ELEMENT_F64 && dtype == DTYPE_F64);
+    bool aligned = (uintptr_t)input->bytes % dtype_bytes(dtype) == 0;
+    return input->kind == TENSOR_INPUT_BYTES && same && aligned ? input->bytes : NULL;
 }
 
-const char *tensor_input_place(const struct tensor_input *tensor_input, size_t index, char ret[ERROR_POINTER_BYTES_MAX])
+const char *tensor_input_place(const struct tensor_input *input, size_t index, char ret[ERROR_POINTER_BYTES_MAX])
 {
-    const bool in_text = tensor_input->kind == TENSOR_INPUT_ARRAY; /* whose array may be flat, whatever the shape beside it */
-    const size_t rank = in_text ? tensor_input->array->rank : tensor_input->rank;
-    const size_t *shape = in_text ? tensor_input->array->shape : tensor_input->shape;
+    const bool in_text = input->kind == TENSOR_INPUT_ARRAY; /* whose array may be flat, whatever the shape beside it */
+    const size_t rank = in_text ? input->array->rank : input->rank;
+    const size_t *shape = in_text ? input->array->shape : input->shape;
     size_t below = shape_count(rank, shape);
-    int written = snprintf(ret, ERROR_POINTER_BYTES_MAX, "%s", tensor_input->array_pointer);
+    int written = snprintf(ret, ERROR_POINTER_BYTES_MAX, "%s", input->array_pointer);
     for (size_t axis = 0; axis < rank && written >= 0 && written < ERROR_POINTER_BYTES_MAX; axis++) {
         below /= shape[axis];
         written += snprintf(ret + written, (size_t)(ERROR_POINTER_BYTES_MAX - written), "/%zu", index / below);
@@ -225,44 +223,43 @@ const char *tensor_input_place(const struct tensor_input *tensor_input, size_t i
 }
 
 /* A finite number is never made an infinity: that would ban a key, or make NaN of a row, without a word. */
-static bool read_bytes(const struct tensor_input *tensor_input, const struct tensor *ret, struct error *err)
+static bool read_bytes(const struct tensor_input *input, const struct tensor *ret, struct error *err)
 {
-    if (ret->data == tensor_input->bytes)
+    if (ret->data == input->bytes)
         return true;
     char place[ERROR_POINTER_BYTES_MAX];
-    size_t overflowed = element_read(tensor_input->element_type, tensor_input->bytes, ret);
+    size_t overflowed = element_read(input->element_type, input->bytes, ret);
     if (overflowed == tensor_count(ret))
         return true;
-    return error_set_at(err, ERROR_INVALID, tensor_input_place(tensor_input, overflowed, place),
+    return error_set_at(err, ERROR_INVALID, tensor_input_place(input, overflowed, place),
                         "%.9g overflows %s: send -Infinity or Infinity itself where that is meant, or compute in float64 "
                         "(\"precision\": \"float64\"; under /v2 \"softmax_precision\": 11)",
-                        element_number(tensor_input->element_type, tensor_input->bytes, overflowed), dtype_name(ret->dtype));
+                        element_number(input->element_type, input->bytes, overflowed), dtype_name(ret->dtype));
 }
 
 /* Rounds what was read from a text to the format that the request announced. */
-static bool round_read(const struct tensor_input *tensor_input, const struct tensor *ret, struct error *err)
+static bool round_read(const struct tensor_input *input, const struct tensor *ret, struct error *err)
 {
     char place[ERROR_POINTER_BYTES_MAX];
     if (ret->dtype == DTYPE_BOOL)
         return true;
-    size_t overflowed = element_overflow(tensor_input->element_type, ret);
+    size_t overflowed = element_overflow(input->element_type, ret);
     if (overflowed == tensor_count(ret)) {
-        element_round(tensor_input->element_type, ret);
+        element_round(input->element_type, ret);
         return true;
     }
     double number = element_number(ret->dtype == DTYPE_F32 ? ELEMENT_F32 : ELEMENT_F64, ret->data, overflowed);
-    return error_set_at(err, ERROR_INVALID, tensor_input_place(tensor_input, overflowed, place),
+    return error_set_at(err, ERROR_INVALID, tensor_input_place(input, overflowed, place),
                         "%.9g overflows %s, the datatype: send \"-Infinity\" or \"Infinity\" where that is meant, or a wider "
                         "datatype",
-                        number, element_name(tensor_input->element_type));
+                        number, element_name(input->element_type));
 }
 
-bool tensor_input_load(const struct extract *extract, const struct tensor_input *tensor_input, const struct executor *executor,
+bool tensor_input_load(const struct extract *extract, const struct tensor_input *input, const struct executor *executor,
                        const struct tensor *ret, struct error *err)
 {
-    if (tensor_input->kind == TENSOR_INPUT_BYTES)
-        return read_bytes(tensor_input, ret, err);
-    return array_read_parallel(extract, tensor_input->array, ret->dtype, tensor_input->array_pointer, executor, ret->data,
-                               err) &&
-           round_read(tensor_input, ret, err);
+    if (input->kind == TENSOR_INPUT_BYTES)
+        return read_bytes(input, ret, err);
+    return array_read_parallel(extract, input->array, ret->dtype, input->array_pointer, executor, ret->data, err) &&
+           round_read(input, ret, err);
 }

@@ -54,30 +54,30 @@ bool tensor_input_read_parts(const struct extract *extract, const json_t *shape,
     __attribute__((warn_unused_result));
 
 /* True where its numbers are in the body. */
-static inline bool tensor_input_is_given(const struct tensor_input *tensor_input)
+static inline bool tensor_input_is_given(const struct tensor_input *input)
 {
-    return tensor_input->kind == TENSOR_INPUT_ARRAY || tensor_input->kind == TENSOR_INPUT_BYTES;
+    return input->kind == TENSOR_INPUT_ARRAY || input->kind == TENSOR_INPUT_BYTES;
 }
 
 /* True where the source holds booleans. */
-bool tensor_input_is_bool(const struct tensor_input *tensor_input);
+bool tensor_input_is_bool(const struct tensor_input *input);
 
 /* True where no element says whether the source holds numbers or booleans. */
-bool tensor_input_is_empty(const struct tensor_input *tensor_input);
+bool tensor_input_is_empty(const struct tensor_input *input);
 
 /* A source of bytes, whose shape the caller has checked to fit them. Fails for an axis that is too long. */
 bool tensor_input_of_bytes(const char *pointer, enum element_type element_type, size_t rank, const size_t *shape,
                            const void *bytes, struct tensor_input *ret, struct error *err) __attribute__((warn_unused_result));
 
 /* The source's bytes, where a tensor of `dtype` can be them as they lie; else NULL. */
-const void *tensor_input_in_place(const struct tensor_input *tensor_input, enum dtype dtype);
+const void *tensor_input_in_place(const struct tensor_input *input, enum dtype dtype);
 
 /* The JSON Pointer of the element at `index`, row-major, where nested arrays of the source's shape would have it. Returns ret. */
-const char *tensor_input_place(const struct tensor_input *tensor_input, size_t index, char ret[ERROR_POINTER_BYTES_MAX]);
+const char *tensor_input_place(const struct tensor_input *input, size_t index, char ret[ERROR_POINTER_BYTES_MAX]);
 
 /* Reads an array or bytes into `ret`, contiguous, of the source's shape; large ones spread over the executor, which may be NULL.
  * Fails   also invalid: a finite number overflows what it becomes; deadline: the executor was stopped. */
-bool tensor_input_load(const struct extract *extract, const struct tensor_input *tensor_input, const struct executor *executor,
+bool tensor_input_load(const struct extract *extract, const struct tensor_input *input, const struct executor *executor,
                        const struct tensor *ret, struct error *err) __attribute__((warn_unused_result));
 
 /* Reads a flat array of at most count_max integers, each in [min, max]. */
