@@ -12,13 +12,13 @@
 
 #define EXIT_WRONG_OPTIONS 2
 
-/* So long the daemon still listens after the first signal, so that whoever asks sees it is not ready any more. */
+/* How long the daemon keeps listening after the first signal, so that orchestrators see it is not ready any more. */
 #define DRAIN_VISIBLE_MS 500
-#define DRAIN_LOOK_MS 20
+#define DRAIN_POLL_MS 20
 
-/* Allocations from here on lie on huge pages of their own, and are given back to the system as soon as they are freed; smaller
- * ones are kept for the next request, since the faults of their pages would cost it up to a third of its time. The budget sees to
- * it that what is kept is in nobody's way, and is given back when there is nothing to do. */
+/* Larger allocations get huge pages of their own, and go back to the system as soon as they are freed. Smaller ones are kept for
+ * the next request, whose page faults would cost it up to a third of its time; the budget gives that memory back when another
+ * needs it, and when there is nothing to do. */
 #define MALLOC_MAPPED_BYTES_MIN (4 << 20)
 #define MALLOC_KEPT_BYTES_MAX (64 << 20)
 
@@ -33,11 +33,11 @@ static int fail(const struct error *err)
 /* Waits for the running requests. */
 static void drain(struct daemon *daemon)
 {
-    const struct timespec look = {.tv_nsec = DRAIN_LOOK_MS * 1000000};
+    const struct timespec pause = {.tv_nsec = DRAIN_POLL_MS * 1000000};
     int64_t until_ms = clock_ms() + DRAIN_VISIBLE_MS;
     daemon_drain(daemon);
     while (!daemon_is_idle(daemon) || clock_ms() < until_ms)
-        (void)nanosleep(&look, NULL);
+        (void)nanosleep(&pause, NULL);
 }
 
 static bool serve(const struct options *options, struct log *log, struct error *err)
@@ -55,7 +55,7 @@ static bool serve(const struct options *options, struct log *log, struct error *
     return true;
 }
 
-/* Whatever is wrong, the exit status is 1: no other has a meaning to those who start such checks. */
+/* Whatever is wrong, the exit status is 1: orchestrators know no other. */
 static int check_health(const struct options *options)
 {
     struct error err = {0};
@@ -65,7 +65,7 @@ static int check_health(const struct options *options)
     return EXIT_FAILURE;
 }
 
-/* Without them, sockets would get their numbers, and the log would be written to a client. */
+/* Without them, sockets would get their numbers, and the log would go to a client. */
 static void open_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -93,7 +93,7 @@ int main(int argument_count, char **arguments)
         return fail(&err);
 
     signals_init();
-    (void)mallopt(M_ARENA_MAX, 1); /* malloc_trim leaves alone what is free at the end of any other */
+    (void)mallopt(M_ARENA_MAX, 1); /* malloc_trim does not trim the top of any other */
     (void)mallopt(M_MMAP_THRESHOLD, MALLOC_MAPPED_BYTES_MIN);
     (void)mallopt(M_TRIM_THRESHOLD, MALLOC_KEPT_BYTES_MAX);
     api_init();

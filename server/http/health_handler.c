@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "server/http/daemon.h"
+#include "server/http/admission.h"
 
 void health_reply(struct api_call *call, const char *json)
 {
@@ -14,24 +14,22 @@ void health_reply(struct api_call *call, const char *json)
     };
 }
 
-void health_reply_ready(const struct daemon *daemon, struct api_call *call, const char *json)
+void health_reply_ready(const struct service *service, struct api_call *call, const char *json)
 {
-    if (!daemon_is_draining(daemon)) {
-        health_reply(call, json);
-        return;
-    }
     struct error err = {0};
-    (void)error_set(&err, ERROR_BUSY, "the daemon is shutting down");
-    api_problem(&err, NULL, call);
+    if (admission_while_ready(service, &err))
+        health_reply(call, json);
+    else
+        api_problem(&err, NULL, call);
 }
 
-void health_live(struct daemon *daemon, struct api_call *call)
+void health_live(struct service *service, struct api_call *call)
 {
-    (void)daemon;
+    (void)service;
     health_reply(call, "{\"status\":\"live\"}\n");
 }
 
-void health_ready(struct daemon *daemon, struct api_call *call)
+void health_ready(struct service *service, struct api_call *call)
 {
-    health_reply_ready(daemon, call, "{\"status\":\"ready\"}\n");
+    health_reply_ready(service, call, "{\"status\":\"ready\"}\n");
 }

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "core/arena.h"
-#include "server/http/daemon.h"
+#include "server/http/service.h"
 #include "server/telemetry/metrics.h"
 
-/* 0 where the system does not tell. */
+/* 0 where the system does not say. */
 static size_t resident_bytes(void)
 {
     char line[256] = "";
@@ -35,25 +35,25 @@ static double cpu_s(void)
     return seconds(&usage.ru_utime) + seconds(&usage.ru_stime);
 }
 
-void metrics_handler(struct daemon *daemon, struct api_call *call)
+void metrics_handler(struct service *service, struct api_call *call)
 {
-    const struct options *options = daemon->options;
-    struct metrics_now now = {
+    const struct options *options = service->options;
+    struct metrics_gauges gauges = {
         .version = ATTND_VERSION,
         .kernel = api_kernel(),
         .threads = options->threads,
-        .connections = daemon->connection_count,
+        .connections = service->connection_count,
         .connections_max = options->connections_max,
-        .queued = queue_length(&daemon->queue),
+        .queued = queue_length(&service->queue),
         .queued_max = options->queue_items_max,
-        .working = atomic_load(&daemon->work_count),
+        .working = atomic_load(&service->work_count),
         .memory_bytes_max = options->memory_bytes_max,
-        .ready = !daemon_is_draining(daemon),
+        .ready = !atomic_load(&service->draining),
         .cpu_s = cpu_s(),
         .resident_bytes = resident_bytes(),
-        .started_s = daemon->started_s,
+        .started_s = service->started_s,
     };
-    budget_usage(&daemon->budget, &now.bodies_bytes, &now.grants_bytes);
+    budget_usage(&service->budget, &gauges.bodies_bytes, &gauges.grants_bytes);
 
     struct error err = {0};
     arena_init(&call->arena, arena_cost(METRICS_BYTES_MAX));
@@ -66,6 +66,6 @@ void metrics_handler(struct daemon *daemon, struct api_call *call)
         .status = 200,
         .content_type = METRICS_TYPE,
         .body = text,
-        .body_bytes = metrics_write(&daemon->metrics, &now, text),
+        .body_bytes = metrics_write(&service->metrics, &gauges, text),
     };
 }

@@ -1,8 +1,8 @@
-/* scrape.h: GET /metrics: what was counted, and what is so right now. */
+/* metrics_handler.h: GET /metrics. */
 #ifndef ATTND_SERVER_HTTP_METRICS_HANDLER_H
 #define ATTND_SERVER_HTTP_METRICS_HANDLER_H
 
-#include "server/http/router.h"
+#include "server/http/route.h"
 
 route_answer metrics_handler;
 

@@ -1,12 +1,11 @@
 #include "server/http/response.h"
 
 #include <assert.h>
+#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#include "server/http/daemon.h"
 
 #define RESPONSE_HEADERS_MAX 20
 #define RESPONSE_HEAD_BYTES_MAX 4096
@@ -29,73 +28,73 @@ static void add(struct response_head *head, const char *name, const char *value)
     head->count++;
 }
 
-static void add_server_timing(struct response_head *head, const struct http_request *request)
+static void add_server_timing(struct response_head *head, const struct response *response)
 {
-    const struct api_timings *timings = &request->call.timings;
-    (void)snprintf(
-        head->server_timing, sizeof head->server_timing, "queue;dur=%.3f, parse;dur=%.3f, compute;dur=%.3f, encode;dur=%.3f",
-        (double)(request->begun_ns - request->received_ns) / 1e6, timings->parse_ms, timings->compute_ms, timings->encode_ms);
+    const struct api_timings *timings = response->timings;
+    (void)snprintf(head->server_timing, sizeof head->server_timing,
+                   "queue;dur=%.3f, parse;dur=%.3f, compute;dur=%.3f, encode;dur=%.3f", response->queue_ms, timings->parse_ms,
+                   timings->compute_ms, timings->encode_ms);
     add(head, "Server-Timing", head->server_timing);
 }
 
-/* What of the request decided about the reply's headers: caches keep such replies apart. */
-static void add_vary(struct response_head *head, const struct http_request *request)
+/* Names the request headers that the reply depends on, so that caches keep such replies apart. */
+static void add_vary(struct response_head *head, const struct response *response)
 {
-    const char *origin = request->daemon->options->cors_origin;
+    const char *origin = response->cors_origin;
     bool by_origin = origin != NULL && strcmp(origin, "*") != 0;
-    if (by_origin || request->may_vary)
-        add(head, "Vary", !by_origin ? "Accept-Encoding" : request->may_vary ? "Accept-Encoding, Origin" : "Origin");
+    if (by_origin || response->varies_by_encoding)
+        add(head, "Vary", !by_origin ? "Accept-Encoding" : response->varies_by_encoding ? "Accept-Encoding, Origin" : "Origin");
 }
 
-/* What lets browsers call from pages of another origin (the Fetch standard, CORS protocol). */
-static void add_cors(struct response_head *head, const struct http_request *request)
+/* Lets pages of another origin call (the Fetch standard, CORS protocol). */
+static void add_cors(struct response_head *head, const struct response *response)
 {
-    const char *origin = request->daemon->options->cors_origin;
+    const char *origin = response->cors_origin;
     if (origin == NULL)
         return;
     add(head, "Access-Control-Allow-Origin", origin);
     add(head, "Access-Control-Expose-Headers", "X-Request-Id, Server-Timing, Retry-After, Inference-Header-Content-Length");
-    if (request->call.reply.status == MHD_HTTP_NO_CONTENT && request->head.preflight_method != NULL) {
-        add(head, "Access-Control-Allow-Methods", request->call.reply.allow);
+    if (response->reply->status == MHD_HTTP_NO_CONTENT && response->preflight_method != NULL) {
+        add(head, "Access-Control-Allow-Methods", response->reply->allow);
         add(head, "Access-Control-Allow-Headers",
             "Accept, Authorization, Content-Encoding, Content-Type, X-API-Key, X-Request-Id, Inference-Header-Content-Length");
         add(head, "Access-Control-Max-Age", "600");
     }
 }
 
-/* Pages load nothing from elsewhere and run no inline script; what a page draws it may take from itself. */
+/* Pages load nothing from elsewhere and run no inline script; images may come from the page itself. */
 #define CONTENT_SECURITY_POLICY                                                                                                \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "                   \
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-static void add_file_headers(struct response_head *head, const struct http_request *request)
+static void add_file_headers(struct response_head *head, const struct response *response)
 {
-    const struct static_file *file = request->route->file;
+    const struct static_file *file = response->file;
     add(head, "Cache-Control", file->cache_control);
-    add(head, "ETag", request->form->etag);
+    add(head, "ETag", response->representation->etag);
     add(head, "X-Content-Type-Options", "nosniff");
     add(head, "Content-Security-Policy", CONTENT_SECURITY_POLICY);
     add(head, "Referrer-Policy", "no-referrer");
     add(head, "Cross-Origin-Opener-Policy", "same-origin");
 }
 
-static void fill_head(struct response_head *head, const struct http_request *request)
+static void fill_head(struct response_head *head, const struct response *response)
 {
-    const struct api_reply *reply = &request->call.reply;
+    const struct api_reply *reply = response->reply;
     head->count = 0;
-    add(head, "X-Request-Id", request->id);
-    if (request->form != NULL)
-        add_file_headers(head, request);
+    add(head, "X-Request-Id", response->request_id);
+    if (response->file != NULL)
+        add_file_headers(head, response);
     else
         add(head, "Cache-Control", "no-store");
     if (reply->content_type != NULL)
         add(head, "Content-Type", reply->content_type);
     if (reply->allow != NULL)
         add(head, "Allow", reply->allow);
-    if (request->deflated)
+    if (response->is_gzip)
         add(head, "Content-Encoding", "gzip");
-    add_vary(head, request);
-    if (reply->status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && request->head.content_encoding != NULL)
+    add_vary(head, response);
+    if (response->accepts_gzip)
         add(head, "Accept-Encoding", "gzip");
     if (reply->status == MHD_HTTP_UNAUTHORIZED)
         add(head, "WWW-Authenticate", "Bearer realm=\"attnd\"");
@@ -107,25 +106,27 @@ static void fill_head(struct response_head *head, const struct http_request *req
         (void)snprintf(head->json_length, sizeof head->json_length, "%zu", reply->json_bytes);
         add(head, "Inference-Header-Content-Length", head->json_length);
     }
-    if (request->computed)
-        add_server_timing(head, request);
-    add_cors(head, request);
+    if (response->timings != NULL)
+        add_server_timing(head, response);
+    add_cors(head, response);
+    if (response->closes)
+        add(head, "Connection", "close");
 }
 
-/* The reply's memory goes out as it lies, part by part. */
-static struct MHD_Response *response_of(const struct api_reply *reply)
+/* The reply's memory goes out as it is, chunk by chunk. */
+static struct MHD_Response *create(const struct api_reply *reply)
 {
     if (reply->chunk_count == 0) /* the body is only read: the type says otherwise for the library's other memory modes */
         return MHD_create_response_from_buffer(reply->body_bytes, (void *)reply->body, MHD_RESPMEM_PERSISTENT);
-    struct MHD_IoVec *parts = calloc(1 + reply->chunk_count, sizeof *parts);
-    if (parts == NULL)
+    struct MHD_IoVec *chunks = calloc(1 + reply->chunk_count, sizeof *chunks);
+    if (chunks == NULL)
         return NULL;
-    parts[0] = (struct MHD_IoVec){reply->body, reply->body_bytes};
+    chunks[0] = (struct MHD_IoVec){reply->body, reply->body_bytes};
     for (size_t i = 0; i < reply->chunk_count; i++)
-        parts[1 + i] = (struct MHD_IoVec){reply->chunks[i].data, reply->chunks[i].bytes};
-    struct MHD_Response *response = MHD_create_response_from_iovec(parts, (unsigned)(1 + reply->chunk_count), NULL, NULL);
-    free(parts); /* the library has made a list of its own */
-    return response;
+        chunks[1 + i] = (struct MHD_IoVec){reply->chunks[i].data, reply->chunks[i].bytes};
+    struct MHD_Response *created = MHD_create_response_from_iovec(chunks, (unsigned)(1 + reply->chunk_count), NULL, NULL);
+    free(chunks); /* the library has copied the list */
+    return created;
 }
 
 size_t response_body_bytes(const struct api_reply *reply)
@@ -136,32 +137,29 @@ size_t response_body_bytes(const struct api_reply *reply)
     return bytes;
 }
 
-bool response_queue(struct http_request *request)
+bool response_queue(const struct response *response, struct MHD_Connection *mhd)
 {
-    const struct api_reply *reply = &request->call.reply;
     struct response_head head;
-    struct MHD_Response *response = response_of(reply);
-    if (response == NULL)
+    struct MHD_Response *created = create(response->reply);
+    if (created == NULL)
         return false;
-    fill_head(&head, request);
-    if (daemon_is_draining(request->daemon) || connection_is_overflow(request->connection))
-        add(&head, "Connection", "close");
+    fill_head(&head, response);
     bool queued = true;
     for (size_t i = 0; i < head.count; i++)
-        queued &= MHD_add_response_header(response, head.headers[i].name, head.headers[i].value) == MHD_YES;
-    queued = queued && MHD_queue_response(request->mhd, (unsigned)reply->status, response) == MHD_YES;
-    MHD_destroy_response(response);
-    request->replied = queued;
+        queued &= MHD_add_response_header(created, head.headers[i].name, head.headers[i].value) == MHD_YES;
+    queued = queued && MHD_queue_response(mhd, (unsigned)response->reply->status, created) == MHD_YES;
+    MHD_destroy_response(created);
     return queued;
 }
 
-void response_write(struct http_request *request)
+bool response_write(const struct response *response, int fd)
 {
-    const struct api_reply *reply = &request->call.reply;
+    const struct api_reply *reply = response->reply;
     struct response_head head;
     char text[RESPONSE_HEAD_BYTES_MAX + PROBLEM_BYTES_MAX];
-    fill_head(&head, request);
-    int length = snprintf(text, sizeof text, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: %zu\r\n", reply->status,
+    assert(response->closes);
+    fill_head(&head, response);
+    int length = snprintf(text, sizeof text, "HTTP/1.1 %d %s\r\nContent-Length: %zu\r\n", reply->status,
                           MHD_get_reason_phrase_for((unsigned)reply->status), reply->body_bytes);
     for (size_t i = 0; i < head.count && length > 0 && (size_t)length < sizeof text; i++)
         length +=
@@ -169,8 +167,7 @@ void response_write(struct http_request *request)
     if (length > 0 && (size_t)length < sizeof text)
         length += snprintf(text + length, sizeof text - (size_t)length, "\r\n%.*s", (int)reply->body_bytes, reply->body);
     if (length < 0 || (size_t)length >= sizeof text)
-        return;
+        return false;
     /* The socket's buffer is empty, so it takes a few kilobytes at once; where it does not, the client is lost anyway. */
-    (void)send(request->connection->fd, text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
-    request->replied = true;
+    return send(fd, text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) == length;
 }

@@ -57,13 +57,12 @@ static bool method_is(const char *method, const struct route *route)
     return strcmp(method, route->method) == 0 || (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
 }
 
-/* Names every endpoint, so that a client that went astray finds the way. */
 static const struct route *route_at(const struct static_files *files, size_t i)
 {
     return i < ROUTE_COUNT ? &routes[i] : &files->files[i - ROUTE_COUNT].route;
 }
 
-/* Names every endpoint and page, so that a client that went astray finds the way; not what pages are made of. */
+/* Lists every endpoint and page for a client with a wrong path, but not what pages load. */
 static void set_not_found(const struct static_files *files, struct error *err)
 {
     char list[ROUTER_LIST_BYTES_MAX] = "";

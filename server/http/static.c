@@ -13,7 +13,7 @@
 #include "api/protocol/media_type.h"
 
 #define FOREVER "public, max-age=31536000, immutable"
-#define ASK_AGAIN "no-cache"
+#define REVALIDATE "no-cache"
 
 static const char no_ui[] = "attnd computes attention: POST /attention.\n"
                             "The page that shows it is not here: `make web` builds it (it needs npm) into build/web, where\n"
@@ -48,18 +48,18 @@ static const char *content_type_of(const char *path)
     return "application/octet-stream";
 }
 
-/* FNV-1a over the content: tells versions of one file apart, no more. */
-static void set_etag(struct static_representation *form)
+/* FNV-1a over the content: enough to tell versions of one file apart. */
+static void set_etag(struct static_representation *representation)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < form->bytes; i++)
-        hash = (hash ^ (unsigned char)form->data[i]) * 0x100000001b3u;
-    (void)snprintf(form->etag, sizeof form->etag, "\"%016llx\"", (unsigned long long)hash);
+    for (size_t i = 0; i < representation->bytes; i++)
+        hash = (hash ^ (unsigned char)representation->data[i]) * 0x100000001b3u;
+    (void)snprintf(representation->etag, sizeof representation->etag, "\"%016llx\"", (unsigned long long)hash);
 }
 
 /* ---- loading ---- */
 
-static bool read_form(int fd, size_t bytes, const char *path, struct static_representation *ret, struct error *err)
+static bool read_representation(int fd, size_t bytes, const char *path, struct static_representation *ret, struct error *err)
 {
     ret->data = malloc(bytes + 1);
     if (ret->data == NULL)
@@ -86,7 +86,7 @@ static bool load_file(struct static_files *files, int fd, size_t bytes, const ch
     struct static_file *file = &files->files[files->count++];
     (void)snprintf(file->path, sizeof file->path, "%s", path);
     files->bytes += bytes;
-    return read_form(fd, bytes, path, &file->plain, err);
+    return read_representation(fd, bytes, path, &file->plain, err);
 }
 
 static bool load_folder(struct static_files *files, int fd, const char *path, int depth, struct error *err);
@@ -115,7 +115,7 @@ static bool load_folder(struct static_files *files, int fd, const char *path, in
         return error_set(err, ERROR_NO_MEMORY, "no memory for --web-root");
     }
     bool loaded = true;
-    /* cppcheck-suppress readdirCalled ; nobody else has this stream, and readdir_r is deprecated */
+    /* cppcheck-suppress readdirCalled ; no other thread has this stream, and readdir_r is deprecated */
     for (const struct dirent *entry; loaded && (entry = readdir(folder)) != NULL;) {
         char below[STATIC_PATH_BYTES_MAX];
         if (entry->d_name[0] == '.')
@@ -143,8 +143,8 @@ static struct static_file *find(const struct static_files *files, const char *pa
     return NULL;
 }
 
-/* Puts each NAME.gz into NAME, and closes the gap. */
-static void join_compressed(struct static_files *files)
+/* Moves each NAME.gz into NAME, and closes the gaps. */
+static void attach_compressed(struct static_files *files)
 {
     size_t kept = 0;
     for (size_t i = 0; i < files->count; i++) {
@@ -169,7 +169,7 @@ static void set_route(struct static_file *file)
     static const char index[] = "/index.html", page[] = ".html";
     bool document = ends_in(file->path, page) || ends_in(file->path, ".yaml");
     file->content_type = content_type_of(file->path);
-    file->cache_control = strncmp(file->path, "/assets/", strlen("/assets/")) == 0 ? FOREVER : ASK_AGAIN;
+    file->cache_control = strncmp(file->path, "/assets/", strlen("/assets/")) == 0 ? FOREVER : REVALIDATE;
     if (strcmp(file->path, index) == 0)
         file->path[1] = '\0';
     else if (ends_in(file->path, page))
@@ -199,7 +199,7 @@ static bool load_root(const char *root, struct static_files *files, struct error
         return error_set(err, ERROR_INVALID, "--web-root %s: %s", root, strerrordesc_np(errno));
     if (!load_folder(files, fd, "", 0, err))
         return false;
-    join_compressed(files);
+    attach_compressed(files);
     if (find(files, "/index.html") == NULL)
         return error_set(err, ERROR_INVALID, "--web-root %s: there is no index.html", root);
     for (size_t i = 0; i < files->count; i++)
@@ -236,23 +236,23 @@ const struct static_representation *static_representation_for(const struct stati
                                                                                                     : &file->plain;
 }
 
-/* The quotes are part of an etag, so one cannot be found inside another. */
-static bool client_has_it(const struct static_representation *form, const char *if_none_match)
+/* An etag includes its quotes, so none can be found inside another. */
+static bool client_has(const struct static_representation *representation, const char *if_none_match)
 {
-    return if_none_match != NULL && (strcmp(if_none_match, "*") == 0 || strstr(if_none_match, form->etag) != NULL);
+    return if_none_match != NULL && (strcmp(if_none_match, "*") == 0 || strstr(if_none_match, representation->etag) != NULL);
 }
 
-void static_answer(const struct static_file *file, const struct static_representation *form, const struct head *head,
+void static_answer(const struct static_file *file, const struct static_representation *representation, const struct head *head,
                    struct api_call *call)
 {
-    if (client_has_it(form, head->if_none_match)) {
+    if (client_has(representation, head->if_none_match)) {
         call->reply = (struct api_reply){.status = 304};
         return;
     }
     call->reply = (struct api_reply){
         .status = 200,
         .content_type = file->content_type,
-        .body = form->data,
-        .body_bytes = form->bytes,
+        .body = representation->data,
+        .body_bytes = representation->bytes,
     };
 }

@@ -4,7 +4,7 @@
 
 #include "api/api.h"
 #include "core/size.h"
-#include "server/http/daemon.h"
+#include "server/setup/limits.h"
 #include "server/setup/options.h"
 
 #define MIB ((size_t)1 << 20)
@@ -14,7 +14,7 @@
  * the end of it. At rest 8 MiB are resident, most of them pages of libraries; docs/container.md has the numbers. */
 #define PROCESS_BYTES (16 * MIB)
 #define COMPUTING_THREAD_BYTES (8 * MIB) /* BLAS's packing buffer (1.5 MiB, more where pages are huge), stack, heap */
-#define CONNECTION_BYTES (DAEMON_CONNECTION_BYTES_MAX + DAEMON_UNSENT_BYTES_MAX)
+#define CONNECTION_BYTES (LIMIT_HEAD_BYTES + LIMIT_UNSENT_BYTES)
 #define KERNEL_MEMORY_PART 20 /* a twentieth: tables of pages, and what the kernel books */
 
 #define SHARED_MEMORY_PERCENT 60   /* at the most of a machine's memory, which others need, too */
@@ -24,7 +24,7 @@
 #define QUEUE_JOBS_PER_THREAD 64
 #define REQUEST_MEMORY_BYTES_LEAST ((size_t)64 * 1024)
 /* listening, epoll, standard streams, connections beyond the maximum, those that linger after a refusal */
-#define FILES_BESIDES_CONNECTIONS (80 + DAEMON_OVERFLOW_CONNECTIONS_MAX)
+#define FILES_BESIDES_CONNECTIONS (80 + LIMIT_OVERFLOW_CONNECTIONS)
 
 static size_t number_or(size_t given, size_t otherwise)
 {
@@ -37,7 +37,7 @@ static size_t default_memory_bytes(const struct options *options, const struct m
 {
     size_t all = machine->memory_bytes;
     size_t besides = PROCESS_BYTES + (2 * options->threads - 1) * COMPUTING_THREAD_BYTES +
-                     (options->connections_max + DAEMON_OVERFLOW_CONNECTIONS_MAX) * CONNECTION_BYTES + all / KERNEL_MEMORY_PART;
+                     (options->connections_max + LIMIT_OVERFLOW_CONNECTIONS) * CONNECTION_BYTES + all / KERNEL_MEMORY_PART;
     size_t least = size_max(all / REQUESTS_MEMORY_PART, MIB);
     size_t most = machine->memory_is_shared ? all / 100 * SHARED_MEMORY_PERCENT : all;
     return size_max(least, size_min(most, besides < all ? all - besides : 0));

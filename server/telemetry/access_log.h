@@ -1,29 +1,20 @@
-/* log_line.h: puts one log line together in a buffer of fixed size; what does not fit is cut. */
+/* access_log.h: one line for every request, once it has ended. */
 #ifndef ATTND_SERVER_TELEMETRY_ACCESS_LOG_H
 #define ATTND_SERVER_TELEMETRY_ACCESS_LOG_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
 #include "server/telemetry/log.h"
 
-#define LOG_LINE_BYTES_MAX 4096
-
-struct log_line {
-    enum log_format format;
-    size_t bytes;
-    char text[LOG_LINE_BYTES_MAX];
+/* What is recorded of a request. Strings are borrowed for the call. */
+struct access_record {
+    const char *method, *path, *id;
+    unsigned status; /* 0: no reply */
+    uint64_t bytes_in, bytes_out;
+    double receive_ms, queue_ms, parse_ms, compute_ms, encode_ms, send_ms, total_ms;
+    const char *end; /* "ok" once the system has taken the whole reply, else why not */
 };
 
-/* A line that begins with the time and what kind of line it is. */
-void log_line_begin(struct log_line *line, enum log_format format, const char *kind);
-
-/* Adds name and value. A string's value is quoted, and all but printable ASCII in it escaped. */
-void log_line_string(struct log_line *line, const char *name, const char *value);
-void log_line_number(struct log_line *line, const char *name, uint64_t value);
-void log_line_ms(struct log_line *line, const char *name, double value_ms);
-
-/* Ends the line, newline included. */
-void log_line_end(struct log_line *line);
+void access_log_write(struct log *log, const struct access_record *record);
 
 #endif

@@ -9,11 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/telemetry/access_log.h"
 #include "server/work/sync.h"
 
 #define LOG_BUFFER_BYTES ((size_t)512 * 1024)
-#define LOG_GATHER_MS 5  /* the writer lets lines gather before it writes them in one go */
+#define LOG_GATHER_MS 5  /* the writer waits for more lines, to write them in one call */
 #define LOG_STOP_MS 1000 /* how long log_stop waits for a stderr that takes nothing */
 
 /* Lines go into one buffer while the writer empties the other. */
@@ -41,7 +40,7 @@ static void write_all(const char *text, size_t bytes)
             struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
             (void)poll(&room, 1, -1);
         } else if (written < 0 && errno != EINTR) {
-            return; /* nobody can be told that the log is broken */
+            return; /* there is nowhere left to report a broken log */
         } else if (written > 0) {
             text += written;
             bytes -= (size_t)written;
@@ -109,7 +108,7 @@ struct log *log_start(enum log_format format, struct error *err)
         (void)error_set(err, ERROR_NO_MEMORY, "no memory for the log");
         return NULL;
     }
-    memset(log, 0, offsetof(struct log, buffers)); /* the buffers' pages stay untouched until lines come */
+    memset(log, 0, offsetof(struct log, buffers)); /* leaves the buffers' pages untouched until there are lines */
     log->format = format;
     log->filling = &log->buffers[0];
     log->writing = &log->buffers[1];
@@ -127,7 +126,12 @@ struct log *log_start(enum log_format format, struct error *err)
     return log;
 }
 
-static void put(struct log *log, const struct log_line *line)
+enum log_format log_format_of(const struct log *log)
+{
+    return log->format;
+}
+
+void log_put(struct log *log, const struct log_line *line)
 {
     sync_lock(&log->mutex);
     tell_dropped_locked(log);
@@ -148,29 +152,7 @@ void log_event(struct log *log, const char *format, ...)
     log_line_begin(&line, log->format, "daemon");
     log_line_string(&line, "message", message);
     log_line_end(&line);
-    put(log, &line);
-}
-
-void log_request(struct log *log, const struct log_request *request)
-{
-    struct log_line line;
-    log_line_begin(&line, log->format, "request");
-    log_line_string(&line, "method", request->method);
-    log_line_string(&line, "path", request->path);
-    log_line_number(&line, "status", request->status);
-    log_line_number(&line, "bytes_in", request->bytes_in);
-    log_line_number(&line, "bytes_out", request->bytes_out);
-    log_line_ms(&line, "receive_ms", request->receive_ms);
-    log_line_ms(&line, "queue_ms", request->queue_ms);
-    log_line_ms(&line, "parse_ms", request->parse_ms);
-    log_line_ms(&line, "compute_ms", request->compute_ms);
-    log_line_ms(&line, "encode_ms", request->encode_ms);
-    log_line_ms(&line, "send_ms", request->send_ms);
-    log_line_ms(&line, "total_ms", request->total_ms);
-    log_line_string(&line, "request_id", request->id);
-    log_line_string(&line, "end", request->end);
-    log_line_end(&line);
-    put(log, &line);
+    log_put(log, &line);
 }
 
 void log_stop(struct log *log)

@@ -20,24 +20,24 @@ static const double bounds_s[METRICS_BUCKETS] = {0.0005, 0.001, 0.0025, 0.005, 0
 
 static const char *const phase_names[METRICS_PHASES] = {"receive", "queue", "parse", "compute", "encode", "send"};
 
-void metrics_add(struct metrics *metrics, const struct api_protocol *protocol, const struct log_request *request)
+void metrics_add(struct metrics *metrics, const struct api_protocol *protocol, const struct access_record *record)
 {
     struct metrics_counts *counts = &metrics->paths[protocol != NULL ? api_protocol_index(protocol) : API_PROTOCOL_COUNT];
-    const double phase_ms[METRICS_PHASES] = {request->receive_ms, request->queue_ms,  request->parse_ms,
-                                             request->compute_ms, request->encode_ms, request->send_ms};
+    const double phase_ms[METRICS_PHASES] = {record->receive_ms, record->queue_ms,  record->parse_ms,
+                                             record->compute_ms, record->encode_ms, record->send_ms};
     size_t status = 0, bucket = 0;
-    while (statuses[status] != request->status && statuses[status] != STATUS_OTHER)
+    while (statuses[status] != record->status && statuses[status] != STATUS_OTHER)
         status++;
-    while (bucket < METRICS_BUCKETS && request->total_ms > bounds_s[bucket] * 1e3)
+    while (bucket < METRICS_BUCKETS && record->total_ms > bounds_s[bucket] * 1e3)
         bucket++;
     counts->requests[status]++;
     if (bucket < METRICS_BUCKETS)
         counts->buckets[bucket]++;
-    counts->total_ms += request->total_ms;
+    counts->total_ms += record->total_ms;
     for (size_t i = 0; i < METRICS_PHASES; i++)
         counts->phase_ms[i] += phase_ms[i];
-    counts->bytes_in += request->bytes_in;
-    counts->bytes_out += request->bytes_out;
+    counts->bytes_in += record->bytes_in;
+    counts->bytes_out += record->bytes_out;
 }
 
 /* ---- the text ---- */
@@ -116,36 +116,37 @@ static void write_bytes(struct writer *writer, const struct metrics *metrics)
                       metrics->paths[path].bytes_out);
 }
 
-static void write_now(struct writer *writer, const struct metrics_now *now)
+static void write_gauges(struct writer *writer, const struct metrics_gauges *gauges)
 {
     write_head(writer, "attnd_build_info", "gauge", "Always 1; the labels say what runs.");
-    writer_format(writer, "attnd_build_info{version=\"%s\",kernel=\"%s\"} 1\n", now->version, now->kernel);
-    write_gauge(writer, "attnd_ready", "1 while new work is taken, 0 while the daemon shuts down.", now->ready);
-    write_gauge(writer, "attnd_threads", "Threads that compute.", (double)now->threads);
-    write_gauge(writer, "attnd_connections", "Open connections.", (double)now->connections);
-    write_gauge(writer, "attnd_connections_limit", "--max-connections.", (double)now->connections_max);
-    write_gauge(writer, "attnd_working_requests", "Requests admitted to compute that are not done with.", (double)now->working);
-    write_gauge(writer, "attnd_queued_requests", "Of them, those that wait for a thread.", (double)now->queued);
-    write_gauge(writer, "attnd_queue_limit", "--queue.", (double)now->queued_max);
+    writer_format(writer, "attnd_build_info{version=\"%s\",kernel=\"%s\"} 1\n", gauges->version, gauges->kernel);
+    write_gauge(writer, "attnd_ready", "1 while new work is taken, 0 while the daemon shuts down.", gauges->ready);
+    write_gauge(writer, "attnd_threads", "Threads that compute.", (double)gauges->threads);
+    write_gauge(writer, "attnd_connections", "Open connections.", (double)gauges->connections);
+    write_gauge(writer, "attnd_connections_limit", "--max-connections.", (double)gauges->connections_max);
+    write_gauge(writer, "attnd_working_requests", "Requests admitted to compute that are not done with.",
+                (double)gauges->working);
+    write_gauge(writer, "attnd_queued_requests", "Of them, those that wait for a thread.", (double)gauges->queued);
+    write_gauge(writer, "attnd_queue_limit", "--queue.", (double)gauges->queued_max);
     write_head(writer, "attnd_memory_bytes", "gauge",
                "Memory that requests hold: their bodies, and what computing them set aside.");
     writer_format(writer, "attnd_memory_bytes{kind=\"bodies\"} %zu\nattnd_memory_bytes{kind=\"computing\"} %zu\n",
-                  now->bodies_bytes, now->grants_bytes);
-    write_gauge(writer, "attnd_memory_limit_bytes", "--memory.", (double)now->memory_bytes_max);
+                  gauges->bodies_bytes, gauges->grants_bytes);
+    write_gauge(writer, "attnd_memory_limit_bytes", "--memory.", (double)gauges->memory_bytes_max);
     write_head(writer, "process_cpu_seconds_total", "counter", "Processor time, user and system.");
-    writer_format(writer, "process_cpu_seconds_total %.15g\n", now->cpu_s);
-    write_gauge(writer, "process_resident_memory_bytes", "Memory in RAM.", (double)now->resident_bytes);
-    write_gauge(writer, "process_start_time_seconds", "When the process started, of the Unix epoch.", now->started_s);
+    writer_format(writer, "process_cpu_seconds_total %.15g\n", gauges->cpu_s);
+    write_gauge(writer, "process_resident_memory_bytes", "Memory in RAM.", (double)gauges->resident_bytes);
+    write_gauge(writer, "process_start_time_seconds", "When the process started, of the Unix epoch.", gauges->started_s);
 }
 
-size_t metrics_write(const struct metrics *metrics, const struct metrics_now *now, char room[METRICS_BYTES_MAX])
+size_t metrics_write(const struct metrics *metrics, const struct metrics_gauges *gauges, char buffer[METRICS_BYTES_MAX])
 {
     struct writer writer;
-    writer_init(&writer, room, METRICS_BYTES_MAX);
+    writer_init(&writer, buffer, METRICS_BYTES_MAX);
     write_requests(&writer, metrics);
     write_durations(&writer, metrics);
     write_phases(&writer, metrics);
     write_bytes(&writer, metrics);
-    write_now(&writer, now);
+    write_gauges(&writer, gauges);
     return (size_t)(writer.at - writer.start);
 }

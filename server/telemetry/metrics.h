@@ -1,8 +1,7 @@
-/* metrics.h: what the daemon counts of its requests since it started, and how GET /metrics tells it: the text format 0.0.4 of
- * Prometheus.
+/* metrics.h: counters over all requests since the daemon started, and the text of GET /metrics in Prometheus' format 0.0.4.
  *
- * Labels are of fixed sets: a client cannot make the text grow. `path` is that of a computing endpoint, or "other"; `status` is
- * the reply's, "none" where the client was gone before it, or "other" where the list below lacks it.
+ * Labels come from fixed sets, so a client cannot make the text grow. `path` is that of a computing endpoint, or "other";
+ * `status` is the reply's, "none" where there was no reply, or "other" for one that the list in metrics.c lacks.
  *
  * Threads  the sockets' thread alone, which ends every request and answers GET /metrics. */
 #ifndef ATTND_SERVER_TELEMETRY_METRICS_H
@@ -13,17 +12,17 @@
 #include <stdint.h>
 
 #include "api/api.h"
-#include "server/telemetry/log.h"
+#include "server/telemetry/access_log.h"
 
 #define METRICS_PATHS (API_PROTOCOL_COUNT + 1) /* the last one is "other" */
 
-#define METRICS_STATUSES 19 /* metrics.c lists them */
-#define METRICS_BUCKETS 16  /* and the bounds of their durations */
+#define METRICS_STATUSES 19 /* listed in metrics.c */
+#define METRICS_BUCKETS 16  /* of the histogram; their bounds are there, too */
 #define METRICS_PHASES 6    /* receive to send, as in the log */
 
 struct metrics_counts {
     uint64_t requests[METRICS_STATUSES];
-    uint64_t buckets[METRICS_BUCKETS]; /* each request in the first that it fits, or in none */
+    uint64_t buckets[METRICS_BUCKETS]; /* a request counts in the first one that it fits, or in none */
     double total_ms;
     double phase_ms[METRICS_PHASES];
     uint64_t bytes_in, bytes_out;
@@ -33,13 +32,13 @@ struct metrics {
     struct metrics_counts paths[METRICS_PATHS];
 };
 
-/* What is so right now, beside the counts. */
-struct metrics_now {
+/* Gauges: values of the moment, beside the counters. */
+struct metrics_gauges {
     const char *version, *kernel;
     size_t threads;
     size_t connections, connections_max;
     size_t queued, queued_max;
-    size_t working; /* requests admitted to compute and not yet done with */
+    size_t working; /* requests admitted to compute that have not ended */
     size_t bodies_bytes, grants_bytes, memory_bytes_max;
     bool ready;
     double cpu_s;          /* of all threads, user and system */
@@ -48,11 +47,11 @@ struct metrics_now {
 };
 
 /* Counts a request that has ended. `protocol` is that which computed or would have; NULL: none. */
-void metrics_add(struct metrics *metrics, const struct api_protocol *protocol, const struct log_request *request);
+void metrics_add(struct metrics *metrics, const struct api_protocol *protocol, const struct access_record *record);
 
-/* Writes the text to `room`, returns the number of bytes. METRICS_BYTES_MAX bytes are enough. */
+/* Writes the text to `buffer`, returns the number of bytes. METRICS_BYTES_MAX bytes are enough. */
 #define METRICS_BYTES_MAX ((size_t)32 << 10)
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
-size_t metrics_write(const struct metrics *metrics, const struct metrics_now *now, char room[METRICS_BYTES_MAX]);
+size_t metrics_write(const struct metrics *metrics, const struct metrics_gauges *gauges, char buffer[METRICS_BYTES_MAX]);
 
 #endif

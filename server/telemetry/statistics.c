@@ -36,18 +36,18 @@ static uint64_t value(const atomic_uint_fast64_t *counter)
 }
 
 /* An inference is an execution here: nothing is batched over requests. */
-size_t statistics_write(const struct statistics *statistics, char room[STATISTICS_BYTES_MAX])
+size_t statistics_write(const struct statistics *statistics, char buffer[STATISTICS_BYTES_MAX])
 {
     uint64_t count = value(&statistics->parts[STATISTICS_SUCCESS].count);
-    int length = snprintf(room, STATISTICS_BYTES_MAX,
+    int length = snprintf(buffer, STATISTICS_BYTES_MAX,
                           "{\"model_stats\":[{\"name\":\"attention\",\"version\":\"1\",\"last_inference\":%" PRIu64
                           ",\"inference_count\":%" PRIu64 ",\"execution_count\":%" PRIu64 ",\"inference_stats\":{",
                           value(&statistics->last_inference_ms), count, count);
     for (size_t part = 0; part < STATISTICS_PARTS; part++)
-        length += snprintf(room + length, STATISTICS_BYTES_MAX - (size_t)length,
+        length += snprintf(buffer + length, STATISTICS_BYTES_MAX - (size_t)length,
                            "%s\"%s\":{\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", part > 0 ? "," : "", names[part],
                            value(&statistics->parts[part].count), value(&statistics->parts[part].ns));
-    length += snprintf(room + length, STATISTICS_BYTES_MAX - (size_t)length, "},\"batch_stats\":[]}]}\n");
+    length += snprintf(buffer + length, STATISTICS_BYTES_MAX - (size_t)length, "},\"batch_stats\":[]}]}\n");
     assert(length > 0 && length < STATISTICS_BYTES_MAX);
     return (size_t)length;
 }

@@ -30,8 +30,8 @@ struct statistics {
 /* Durations by part. Of a failure only STATISTICS_FAIL is looked at. */
 void statistics_add(struct statistics *statistics, bool success, const int64_t ns[STATISTICS_PARTS]);
 
-/* Writes {"model_stats": [..]} to `room`, returns the number of bytes. STATISTICS_BYTES_MAX bytes are enough. */
+/* Writes {"model_stats": [..]} to `buffer`, returns the number of bytes. STATISTICS_BYTES_MAX bytes are enough. */
 #define STATISTICS_BYTES_MAX 1024
-size_t statistics_write(const struct statistics *statistics, char room[STATISTICS_BYTES_MAX]);
+size_t statistics_write(const struct statistics *statistics, char buffer[STATISTICS_BYTES_MAX]);
 
 #endif

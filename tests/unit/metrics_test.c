@@ -6,13 +6,13 @@
 #include "server/telemetry/metrics.h"
 #include "tests/support/check.h"
 
-static const struct metrics_now now = {
+static const struct metrics_gauges gauges = {
     .version = "1.2.3", .kernel = "generic", .threads = 3, .connections_max = 9, .ready = true};
 
 static const char *text_of(const struct metrics *metrics)
 {
     static char room[METRICS_BYTES_MAX + 1];
-    size_t bytes = metrics_write(metrics, &now, room);
+    size_t bytes = metrics_write(metrics, &gauges, room);
     assert_in_range(bytes, 1, METRICS_BYTES_MAX - 1);
     room[bytes] = '\0';
     assert_int_equal(strlen(room), bytes);
@@ -32,7 +32,7 @@ static void test_counts(void **state)
 {
     (void)state;
     struct metrics metrics = {0};
-    struct log_request request = {.status = 200, .bytes_in = 10, .bytes_out = 200, .total_ms = 2, .compute_ms = 1.5};
+    struct access_record request = {.status = 200, .bytes_in = 10, .bytes_out = 200, .total_ms = 2, .compute_ms = 1.5};
     metrics_add(&metrics, &api_protocol_attention, &request);
     request.total_ms = 30;
     metrics_add(&metrics, &api_protocol_attention, &request);
@@ -67,7 +67,7 @@ static void test_buckets(void **state)
     struct metrics metrics = {0};
     const double ms[] = {2.5, 25, 25.01, 60001};
     for (size_t i = 0; i < 4; i++)
-        metrics_add(&metrics, &api_protocol_kserve, &(struct log_request){.status = 200, .total_ms = ms[i]});
+        metrics_add(&metrics, &api_protocol_kserve, &(struct access_record){.status = 200, .total_ms = ms[i]});
     const char *text = text_of(&metrics);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         (void)snprintf(line, sizeof line, "%s_bucket{path=\"/v2/models/attention/infer\",le=\"%s\"} %d", name,
@@ -83,14 +83,14 @@ static void test_longest_text(void **state)
 {
     (void)state;
     struct metrics metrics;
-    struct metrics_now most = {.version = "10.10.10-candidate", .kernel = "avx512", .cpu_s = 1.2345678901234567e-300};
+    struct metrics_gauges most = {.version = "10.10.10-candidate", .kernel = "avx512", .cpu_s = 1.2345678901234567e-300};
     memset(&metrics, 0xff, sizeof metrics);
     for (size_t path = 0; path < METRICS_PATHS; path++) {
         metrics.paths[path].total_ms = -1.2345678901234567e-300;
         for (size_t i = 0; i < METRICS_PHASES; i++)
             metrics.paths[path].phase_ms[i] = -1.2345678901234567e-300;
     }
-    memset(&most.threads, 0xff, offsetof(struct metrics_now, ready) - offsetof(struct metrics_now, threads));
+    memset(&most.threads, 0xff, offsetof(struct metrics_gauges, ready) - offsetof(struct metrics_gauges, threads));
     char room[METRICS_BYTES_MAX];
     assert_in_range(metrics_write(&metrics, &most, room), 8000, METRICS_BYTES_MAX / 2);
 }

@@ -1,4 +1,4 @@
-#include "server/http/file.h"
+#include "server/setup/file.h"
 
 #include <errno.h>
 #include <stdio.h>

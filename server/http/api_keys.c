@@ -1,24 +1,25 @@
-#include "server/http/keys.h"
+#include "server/http/api_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/http/file.h"
+#include "server/setup/file.h"
 
-static bool add_key(struct keys *keys, const char *text, size_t length, size_t line_number, struct error *err)
+static bool add_key(struct api_keys *keys, const char *text, size_t length, size_t line_number, struct error *err)
 {
-    if (length > KEY_BYTES_MAX)
-        return error_set(err, ERROR_INVALID, "--api-key-file: line %zu is longer than %d bytes", line_number, KEY_BYTES_MAX);
-    if (keys->count == KEYS_MAX)
-        return error_set(err, ERROR_INVALID, "--api-key-file: more than %d keys", KEYS_MAX);
+    if (length > API_KEY_BYTES_MAX)
+        return error_set(err, ERROR_INVALID, "--api-key-file: line %zu is longer than %d bytes", line_number,
+                         API_KEY_BYTES_MAX);
+    if (keys->count == API_KEYS_MAX)
+        return error_set(err, ERROR_INVALID, "--api-key-file: more than %d keys", API_KEYS_MAX);
     for (size_t i = 0; i < length; i++)
         if (text[i] <= ' ' || text[i] >= 0x7f)
             return error_set(err, ERROR_INVALID, "--api-key-file: line %zu has a byte that is not visible ASCII", line_number);
-    struct key *grown = realloc(keys->keys, (keys->count + 1) * sizeof *grown);
+    struct api_key *grown = realloc(keys->keys, (keys->count + 1) * sizeof *grown);
     if (grown == NULL)
         return error_set(err, ERROR_NO_MEMORY, "no memory for the keys");
     keys->keys = grown;
-    grown[keys->count] = (struct key){0};
+    grown[keys->count] = (struct api_key){0};
     memcpy(grown[keys->count].text, text, length);
     keys->count++;
     return true;
@@ -29,7 +30,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static bool read_keys(const char *text, size_t bytes, struct keys *keys, struct error *err)
+static bool read_keys(const char *text, size_t bytes, struct api_keys *keys, struct error *err)
 {
     const char *end = text + bytes;
     for (size_t line_number = 1; text < end; line_number++) {
@@ -49,26 +50,26 @@ static bool read_keys(const char *text, size_t bytes, struct keys *keys, struct 
     return true;
 }
 
-bool keys_load(const char *file_name, struct keys *ret, struct error *err)
+bool api_keys_load(const char *file_name, struct api_keys *ret, struct error *err)
 {
     size_t bytes;
-    *ret = (struct keys){0};
+    *ret = (struct api_keys){0};
     char *text = file_read("--api-key-file", file_name, &bytes, err);
     if (text == NULL)
         return false;
     bool read = read_keys(text, bytes, ret, err);
     free(text);
     if (!read)
-        keys_done(ret);
+        api_keys_done(ret);
     return read;
 }
 
-bool keys_match(const struct keys *keys, const char *text)
+bool api_keys_match(const struct api_keys *keys, const char *text)
 {
     char padded[sizeof keys->keys[0].text] = {0};
     size_t length = strlen(text);
     unsigned matches = 0;
-    if (length > KEY_BYTES_MAX)
+    if (length > API_KEY_BYTES_MAX)
         return false;
     memcpy(padded, text, length);
     for (size_t k = 0; k < keys->count; k++) {
@@ -80,8 +81,8 @@ bool keys_match(const struct keys *keys, const char *text)
     return matches != 0;
 }
 
-void keys_done(struct keys *keys)
+void api_keys_done(struct api_keys *keys)
 {
     free(keys->keys);
-    *keys = (struct keys){0};
+    *keys = (struct api_keys){0};
 }

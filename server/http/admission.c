@@ -1,0 +1,29 @@
+#include "server/http/admission.h"
+
+bool admission_while_ready(const struct service *service, struct error *err)
+{
+    if (atomic_load(&service->draining))
+        return error_set(err, ERROR_BUSY, "the daemon is shutting down");
+    return true;
+}
+
+bool admission_refuse_overflow(const struct service *service, struct error *err)
+{
+    return error_set(err, ERROR_BUSY, "%zu connections are open already, as many as --max-connections allows",
+                     service->options->connections_max);
+}
+
+bool admission_enqueue(struct service *service, struct work_item *work_item, struct error *err)
+{
+    if (!queue_push(&service->queue, work_item))
+        return error_set(err, ERROR_BUSY, "the queue is full: %zu requests wait already", service->options->queue_items_max);
+    return true;
+}
+
+bool admission_in_time(const struct service *service, struct work_item *work_item, struct error *err)
+{
+    if (work_item_stopped(work_item))
+        return error_set(err, ERROR_DEADLINE, "the request waited in the queue until its time, %zu s, had passed",
+                         service->options->request_timeout_s);
+    return true;
+}

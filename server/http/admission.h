@@ -1,0 +1,28 @@
+/* admission.h: refuses what could be served later. Every 503 with Retry-After that is not the computation's own is decided here;
+ * how long to wait is said in api/protocol/problem.c.
+ *
+ * Threads  every function from any thread. */
+#ifndef ATTND_SERVER_HTTP_ADMISSION_H
+#define ATTND_SERVER_HTTP_ADMISSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+#include "server/http/service.h"
+
+/* Refuses once the daemon shuts down. */
+bool admission_while_ready(const struct service *service, struct error *err) __attribute__((warn_unused_result));
+
+/* Refuses a connection beyond --max-connections; returns false. */
+bool admission_refuse_overflow(const struct service *service, struct error *err);
+
+/* Hands an admitted request to the workers, unless the queue is full. */
+bool admission_enqueue(struct service *service, struct work_item *work_item, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Refuses a request that spent its time in the queue. */
+bool admission_in_time(const struct service *service, struct work_item *work_item, struct error *err)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,408 @@
+#include "server/http/http_request_lifecycle.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "server/http/admission.h"
+#include "server/http/http_request_log.h"
+#include "server/http/http_request_run.h"
+#include "server/http/response.h"
+#include "server/http/router.h"
+#include "server/work/clock.h"
+
+/* A refused body up to this size is read and dropped, and the connection stays open; a larger one ends the connection. */
+#define HTTP_REQUEST_DISCARD_BYTES_MAX ((uint64_t)64 * 1024)
+
+/* The least that a client must read a second, on average over the reply. */
+#define HTTP_REQUEST_SEND_BYTES_PER_S_MIN 65536
+
+/* Requests that hold more than this are freed by the monitor's thread. */
+#define HTTP_REQUEST_FREED_AT_ONCE_BYTES_MAX ((size_t)4 << 20)
+
+/* How long a request may take to arrive, and again to be answered. */
+static int64_t timeout_ms(const struct http_request *request)
+{
+    return (int64_t)request->service->options->request_timeout_s * 1000;
+}
+
+static int64_t arrives_until_ms(const struct http_request *request)
+{
+    return request->started_ns / 1000000 + timeout_ms(request);
+}
+
+static void run(struct work_item *work_item);
+
+struct http_request *http_request_new(struct service *service, struct MHD_Connection *mhd, const char *target)
+{
+    const union MHD_ConnectionInfo *context = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (context == NULL || context->socket_context == NULL)
+        return NULL;
+    struct http_request *request = calloc(1, sizeof *request);
+    if (request == NULL)
+        return NULL;
+    (void)atomic_fetch_add(&service->request_count, 1);
+    request->service = service;
+    request->mhd = mhd;
+    request->connection = context->socket_context;
+    request->work_item.run = run;
+    request->started_ns = clock_ns();
+    request_id_draw(request->id);
+    (void)snprintf(request->target, sizeof request->target, "%s", target);
+    request->call.protocol = router_protocol(request->target);
+    connection_enter(request->connection, CONNECTION_RECEIVE, arrives_until_ms(request));
+    return request;
+}
+
+/* ---- replying ---- */
+
+static struct response response_of(const struct http_request *request)
+{
+    const struct api_reply *reply = &request->call.reply;
+    return (struct response){
+        .reply = reply,
+        .request_id = request->id,
+        .file = request->representation != NULL ? request->route->file : NULL,
+        .representation = request->representation,
+        .cors_origin = request->service->options->cors_origin,
+        .preflight_method = request->head.preflight_method,
+        .is_gzip = request->reply_is_gzip,
+        .varies_by_encoding = request->varies_by_encoding,
+        .accepts_gzip = reply->status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && request->head.content_encoding != NULL,
+        .closes = atomic_load(&request->service->draining) || connection_is_overflow(request->connection),
+        .timings = request->computed ? &request->call.timings : NULL,
+        .queue_ms = (double)(request->begun_ns - request->received_ns) / 1e6,
+    };
+}
+
+static enum MHD_Result reply(struct http_request *request)
+{
+    const struct response response = response_of(request);
+    int64_t reading_ms = (int64_t)(response_body_bytes(response.reply) * 1000 / HTTP_REQUEST_SEND_BYTES_PER_S_MIN);
+    request->finished_ns = request->finished_ns != 0 ? request->finished_ns : clock_ns();
+    connection_enter(request->connection, CONNECTION_SEND, clock_ms() + timeout_ms(request) + reading_ms);
+    request->replied = response_queue(&response, request->mhd);
+    return request->replied ? MHD_YES : MHD_NO;
+}
+
+/* Replies past libmicrohttpd, which then has to close the connection. Not under TLS. */
+static void reply_and_close(struct http_request *request)
+{
+    struct response response = response_of(request);
+    response.closes = true;
+    request->finished_ns = clock_ns();
+    request->replied = response_write(&response, request->connection->fd);
+    request->lingers = true;
+}
+
+/* The reply goes out before the body is read, and the connection ends. */
+static enum MHD_Result reply_now(struct http_request *request)
+{
+    request->lingers = request->head.has_body;
+    return reply(request);
+}
+
+/* The reply is ready before the body has been read. */
+static enum MHD_Result reply_early(struct http_request *request)
+{
+    const struct head *head = &request->head;
+    bool small = head->length_known && head->body_bytes <= HTTP_REQUEST_DISCARD_BYTES_MAX;
+    if (!head->has_body || (small && !head->expects_continue)) {
+        request->stage = HTTP_REQUEST_DISCARD;
+        return MHD_YES;
+    }
+    return reply_now(request);
+}
+
+/* ---- the head ---- */
+
+static bool check_key(const struct http_request *request, struct error *err)
+{
+    const struct api_keys *keys = &request->service->keys;
+    const char *key;
+    if (keys->count == 0)
+        return true;
+    if (!head_key(&request->head, &key))
+        return error_set(err, ERROR_UNAUTHORIZED, "a key is needed here: Authorization: Bearer KEY, or X-API-Key: KEY");
+    if (!api_keys_match(keys, key))
+        return error_set(err, ERROR_UNAUTHORIZED, "the key is not one of those that may compute here");
+    return true;
+}
+
+/* Returns false for a content encoding that is not read here. */
+static bool read_encoding(struct http_request *request)
+{
+    const char *encoding = request->head.content_encoding;
+    request->body_is_gzip = encoding != NULL && (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "x-gzip") == 0);
+    return encoding == NULL || request->body_is_gzip || strcasecmp(encoding, "identity") == 0;
+}
+
+static bool set_too_long(const struct http_request *request, struct error *err)
+{
+    size_t limit = request->service->options->body_bytes_max;
+    if (request->head.length_known)
+        return error_set_limit(err, "max-body", limit, "the body has %llu bytes, at most %zu are read",
+                               (unsigned long long)request->head.body_bytes, limit);
+    return error_set_limit(err, "max-body", limit, "the body has more than the %zu bytes that are read at most", limit);
+}
+
+/* Whether a request that is to compute may send its body. */
+static bool may_compute(struct http_request *request, struct error *err)
+{
+    const struct head *head = &request->head;
+    if (!check_key(request, err) || !admission_while_ready(request->service, err))
+        return false;
+    if (connection_is_overflow(request->connection))
+        return admission_refuse_overflow(request->service, err);
+    if (!read_encoding(request))
+        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content encoding %.40s is not read here; send gzip, or none",
+                         head->content_encoding);
+    if (head->length_known && head->body_bytes > request->service->options->body_bytes_max)
+        return set_too_long(request, err);
+    return true;
+}
+
+/* Counts the request among the work that the daemon waits for before it ends, or no longer. */
+static void count_work(struct http_request *request, bool admitted)
+{
+    if (admitted && !request->admitted)
+        (void)atomic_fetch_add(&request->service->work_count, 1);
+    if (!admitted && request->admitted)
+        (void)atomic_fetch_sub(&request->service->work_count, 1);
+    request->admitted = admitted;
+}
+
+/* Counts the request before it looks whether the daemon drains: so either the daemon sees that there is work, or the request is
+ * refused. */
+static enum MHD_Result admit(struct http_request *request)
+{
+    struct error err = {0};
+    count_work(request, true);
+    if (!may_compute(request, &err)) {
+        count_work(request, false);
+        api_problem(&err, NULL, &request->call);
+        return err.code == ERROR_TOO_LARGE ? reply_now(request) : reply_early(request);
+    }
+    const struct head *head = &request->head;
+    size_t body_bytes_max = request->service->options->body_bytes_max;
+    body_init(&request->body, &request->service->budget, head->length_known ? (size_t)head->body_bytes : body_bytes_max);
+    request->stage = HTTP_REQUEST_COLLECT;
+    return MHD_YES;
+}
+
+static enum MHD_Result follow_route(struct http_request *request)
+{
+    const struct route *route = request->route;
+    if (route->protocol != NULL)
+        return admit(request);
+    if (route->file != NULL) {
+        request->representation = static_representation_for(route->file, &request->head);
+        static_answer(route->file, request->representation, &request->head, &request->call);
+        request->varies_by_encoding = true;
+        request->reply_is_gzip = request->representation == &route->file->gzip && request->call.reply.body_bytes > 0;
+    } else {
+        route->answer(request->service, &request->call);
+    }
+    return reply_early(request);
+}
+
+/* The head is complete. */
+static enum MHD_Result read_head(struct http_request *request, const char *method, const char *version)
+{
+    struct error err = {0};
+    const char *allow = NULL;
+    (void)snprintf(request->method, sizeof request->method, "%s", method);
+    request->work_item.deadline_ms = clock_ms() + timeout_ms(request);
+    bool understood = head_read(request->mhd, version, &request->head, &err);
+    request_id_take(request->head.request_id, request->id);
+    if (!understood) {
+        /* Where its body ends is in doubt, so nothing after it can be a request. */
+        api_problem(&err, NULL, &request->call);
+        return reply_now(request);
+    }
+    switch (router_find(request->method, request->target, &request->service->files, &request->route, &allow, &err)) {
+    case ROUTER_FOUND:
+        return follow_route(request);
+    case ROUTER_OPTIONS:
+        request->call.reply = (struct api_reply){.status = MHD_HTTP_NO_CONTENT, .allow = allow};
+        return reply_early(request);
+    case ROUTER_ERROR:
+        api_problem(&err, allow, &request->call);
+        return reply_early(request);
+    }
+    return MHD_NO;
+}
+
+/* ---- the body ---- */
+
+/* Refuses in the middle of the body, where libmicrohttpd takes no reply. Under TLS the rest is read for it, for as long
+ * as a request may take to arrive. */
+static enum MHD_Result break_off(struct http_request *request, const struct error *err)
+{
+    body_done(&request->body);
+    api_problem(err, NULL, &request->call);
+    if (request->connection->tls) {
+        request->stage = HTTP_REQUEST_DISCARD;
+        return MHD_YES;
+    }
+    reply_and_close(request);
+    return MHD_NO;
+}
+
+static enum MHD_Result collect(struct http_request *request, const char *data, size_t *data_bytes)
+{
+    struct error err = {0};
+    size_t bytes = *data_bytes;
+    *data_bytes = 0;
+    request->received_bytes += bytes;
+    if (clock_ms() >= arrives_until_ms(request)) {
+        (void)error_set(&err, ERROR_TOO_SLOW, "the request took longer than %zu s to arrive",
+                        request->service->options->request_timeout_s);
+        return break_off(request, &err);
+    }
+    if (bytes > request->body.bytes_max - request->body.bytes) {
+        (void)set_too_long(request, &err);
+        return break_off(request, &err);
+    }
+    if (!body_append(&request->body, data, bytes, &err))
+        return break_off(request, &err);
+    return MHD_YES;
+}
+
+/* ---- computing ---- */
+
+/* Lets the sockets' thread go on with a suspended request, and touches it no more: it may be freed next. */
+static void resume(struct http_request *request)
+{
+    request->finished_ns = clock_ns();
+    http_request_count_inference(request);
+    connection_enter(request->connection, CONNECTION_SEND, clock_ms() + timeout_ms(request));
+    MHD_resume_connection(request->mhd);
+}
+
+/* On a worker, or on the monitor where the request was stopped in the queue. */
+static void run(struct work_item *work_item)
+{
+    struct http_request *request = (struct http_request *)work_item;
+    http_request_run(request);
+    resume(request);
+}
+
+static void submit(struct http_request *request)
+{
+    struct error err = {0};
+    MHD_suspend_connection(request->mhd);
+    connection_work(request->connection, &request->work_item, request->head.http_1_1);
+    if (admission_enqueue(request->service, &request->work_item, &err))
+        return;
+    api_problem(&err, NULL, &request->call);
+    resume(request);
+}
+
+enum MHD_Result http_request_step(struct http_request *request, const char *method, const char *version, const char *data,
+                                  size_t *data_bytes)
+{
+    switch (request->stage) {
+    case HTTP_REQUEST_HEAD:
+        return read_head(request, method, version);
+    case HTTP_REQUEST_COLLECT:
+        if (*data_bytes > 0)
+            return collect(request, data, data_bytes);
+        /* Not suspended right here: libmicrohttpd would read from the socket first thing after the resume, and take the
+         * end of a half-closed client's stream for a reason to close. Asked again, it no longer waits to read. */
+        request->received_ns = clock_ns();
+        request->stage = HTTP_REQUEST_PARK;
+        return MHD_YES;
+    case HTTP_REQUEST_PARK:
+        request->stage = HTTP_REQUEST_WORK;
+        submit(request);
+        return MHD_YES;
+    case HTTP_REQUEST_DISCARD:
+        request->received_bytes += *data_bytes;
+        if (*data_bytes == 0)
+            return reply(request);
+        *data_bytes = 0;
+        return MHD_YES;
+    case HTTP_REQUEST_WORK:
+        return reply(request);
+    }
+    return MHD_NO;
+}
+
+/* ---- the end ---- */
+
+/* Tells a client that was too slow why its connection ends. */
+static void reply_too_slow(struct http_request *request)
+{
+    struct error err = {0};
+    const struct options *options = request->service->options;
+    if (connection_is_overflow(request->connection))
+        (void)admission_refuse_overflow(request->service, &err);
+    else
+        (void)error_set(&err, ERROR_TOO_SLOW, "the request did not arrive within %zu s, or not a byte of it came for %zu s",
+                        options->request_timeout_s, options->idle_timeout_s);
+    api_problem(&err, NULL, &request->call);
+    reply_and_close(request);
+}
+
+static const char *how_it_ended(const struct http_request *request, enum MHD_RequestTerminationCode how, bool too_slow)
+{
+    if (work_item_why_stopped(&request->work_item) == WORK_CLIENT_GONE)
+        return "client gone";
+    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+        return "ok";
+    if (too_slow)
+        return "too slow";
+    if (request->replied && request->lingers)
+        return "ok";
+    return how == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN ? "shutdown" : "client gone";
+}
+
+static void linger(struct http_request *request)
+{
+    int fd = fcntl(request->connection->fd, F_DUPFD_CLOEXEC, 0);
+    if (fd >= 0)
+        monitor_linger(&request->service->monitor, fd);
+}
+
+static void free_request(struct monitor_garbage *garbage)
+{
+    struct http_request *request = (struct http_request *)((char *)garbage - offsetof(struct http_request, garbage));
+    struct service *service = request->service;
+    body_done(&request->body);
+    api_call_done(&request->call);
+    gzip_done(&request->gzip);
+    budget_release_grant(&service->budget, &request->grant);
+    count_work(request, false);
+    free(request);
+    (void)atomic_fetch_sub(&service->request_count, 1);
+}
+
+void http_request_end(struct http_request *request, enum MHD_RequestTerminationCode how)
+{
+    struct service *service = request->service;
+    /* libmicrohttpd itself replies to what is no HTTP. */
+    const union MHD_ConnectionInfo *replied = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
+    bool too_slow = how == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED || connection_was_cut(request->connection);
+    if (too_slow && !request->replied && replied == NULL && !request->connection->tls)
+        reply_too_slow(request);
+    unsigned status = request->replied ? (unsigned)request->call.reply.status : replied != NULL ? replied->http_status : 0;
+    const char *end = how_it_ended(request, how, too_slow);
+    if (replied != NULL && !request->replied && !too_slow) {
+        request->lingers = true;
+        end = "ok";
+    }
+    http_request_log(request, status, end);
+    if (request->lingers)
+        linger(request);
+    connection_enter(request->connection, CONNECTION_IDLE, clock_ms() + (int64_t)service->options->idle_timeout_s * 1000);
+    if (request->body.room_bytes + request->grant.bytes <= HTTP_REQUEST_FREED_AT_ONCE_BYTES_MAX) {
+        free_request(&request->garbage);
+        return;
+    }
+    body_recycle(&request->body); /* the client's next one may arrive before the monitor frees this */
+    request->garbage.free = free_request;
+    monitor_free_later(&service->monitor, &request->garbage);
+}

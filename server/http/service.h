@@ -1,0 +1,41 @@
+/* service.h: what all requests of a daemon share, which daemon.c starts and stops.
+ *
+ * Threads  the metrics and connection_count belong to the sockets' thread; the rest says for itself. */
+#ifndef ATTND_SERVER_HTTP_SERVICE_H
+#define ATTND_SERVER_HTTP_SERVICE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/api.h"
+#include "server/http/api_keys.h"
+#include "server/http/static.h"
+#include "server/setup/options.h"
+#include "server/telemetry/log.h"
+#include "server/telemetry/metrics.h"
+#include "server/telemetry/statistics.h"
+#include "server/work/budget.h"
+#include "server/work/monitor.h"
+#include "server/work/pool.h"
+#include "server/work/queue.h"
+
+struct service {
+    const struct options *options; /* borrowed */
+    struct log *log;               /* borrowed */
+    struct api_keys keys;
+    struct static_files files;
+    struct budget budget;
+    struct queue queue;
+    struct pool pool;
+    struct monitor monitor;
+    struct statistics statistics[API_PROTOCOL_COUNT];
+    struct metrics metrics;
+    size_t connection_count;     /* open ones */
+    double started_s;            /* of the Unix epoch */
+    atomic_bool draining;        /* new work is refused; what was admitted goes on */
+    atomic_size_t request_count; /* not freed yet */
+    atomic_size_t work_count;    /* of them, those admitted to compute */
+};
+
+#endif
