@@ -9,7 +9,7 @@
 /* Small allocations share blocks of this size; a larger one gets a block of its own. */
 #define ARENA_BLOCK_BYTES ((size_t)64 * 1024)
 
-/* What lies in a block of this size and whole huge pages is worth them: faults of small ones cost more than their zeros. */
+/* A block of this size is worth huge pages: the page faults of small ones cost more than zeroing them. */
 #define ARENA_HUGE_BLOCK_BYTES_MIN ((size_t)4 << 20)
 #define ARENA_HUGE_PAGE_BYTES ((size_t)2 << 20)
 
@@ -18,11 +18,6 @@ struct arena_block {
     size_t bytes; /* of the block, this header included */
     size_t used;  /* from the block's start */
 };
-
-static size_t round_up(size_t bytes)
-{
-    return size_add(bytes, ARENA_ALIGNMENT_BYTES - 1) & ~(size_t)(ARENA_ALIGNMENT_BYTES - 1);
-}
 
 #define ARENA_HEADER_BYTES ARENA_ALIGNMENT_BYTES
 _Static_assert(sizeof(struct arena_block) <= ARENA_HEADER_BYTES, "a block's header fits before its first allocation");
@@ -33,17 +28,16 @@ void arena_init(struct arena *arena, size_t cap_bytes)
 }
 
 /* Each allocation is charged this, whether or not it opens a block, so sums of costs hold in any order. A small one counts
- * twice, for the room that the next block's opener leaves behind; the one block being filled is charged to nobody. */
+ * twice, for the space that stays unused where the next one opens a block; the block being filled is not charged. */
 size_t arena_cost(size_t bytes)
 {
-    size_t rounded = round_up(bytes);
+    size_t rounded = size_round_up(bytes, ARENA_ALIGNMENT_BYTES);
     if (rounded >= ARENA_BLOCK_BYTES / 2)
         return size_add(rounded, ARENA_HEADER_BYTES);
     return size_multiply(2, size_add(rounded, ARENA_HEADER_BYTES));
 }
 
-/* Of a large one, whole pages inside of the bytes that were asked for are huge: so no more memory is taken than that, though
- * addresses are. */
+/* A large block gets huge pages as far as whole ones fit into its bytes: it then takes addresses beyond its size, but no memory. */
 static void *allocate(size_t bytes)
 {
     if (bytes < ARENA_HUGE_BLOCK_BYTES_MIN)
@@ -69,7 +63,7 @@ static struct arena_block *block_add(struct arena *arena, size_t bytes, struct e
     return block;
 }
 
-/* A block for one large allocation goes behind the newest, which keeps its free room. */
+/* A block for one large allocation goes behind the newest, which keeps its free space. */
 static void block_put_behind(struct arena *arena, struct arena_block *shared)
 {
     struct arena_block *own = arena->newest;
@@ -80,8 +74,8 @@ static void block_put_behind(struct arena *arena, struct arena_block *shared)
     arena->newest = shared;
 }
 
-/* Returns a block with `rounded` bytes of room, a new one where the newest has less. */
-static struct arena_block *block_with_room(struct arena *arena, size_t rounded, struct error *err)
+/* Returns a block with `rounded` free bytes, a new one where the newest has less. */
+static struct arena_block *block_with_space(struct arena *arena, size_t rounded, struct error *err)
 {
     struct arena_block *shared = arena->newest;
     if (shared != NULL && rounded <= shared->bytes - shared->used)
@@ -106,8 +100,8 @@ void *arena_alloc(struct arena *arena, size_t bytes, struct error *err)
                         arena->cap_bytes);
         return NULL;
     }
-    size_t rounded = round_up(bytes);
-    struct arena_block *block = block_with_room(arena, rounded, err);
+    size_t rounded = size_round_up(bytes, ARENA_ALIGNMENT_BYTES);
+    struct arena_block *block = block_with_space(arena, rounded, err);
     if (block == NULL)
         return NULL;
     arena->used_bytes += cost;

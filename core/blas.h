@@ -2,7 +2,7 @@
 #ifndef ATTND_CORE_BLAS_H
 #define ATTND_CORE_BLAS_H
 
-/* Each BLAS call runs on its caller's thread alone from now on; core's tiles do the spreading. Call once, before any
+/* Each BLAS call runs on its caller's thread alone from now on; core's own tasks are what runs in parallel. Call once, before any
  * computation, from one thread. */
 void blas_init(void);
 

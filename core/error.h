@@ -26,10 +26,10 @@ enum error_code {
     ERROR_TOO_LARGE,         /* over a limit on bytes, or on the memory computed from the shapes */
     ERROR_UNSUPPORTED_MEDIA, /* a content type or encoding that is not read here */
     ERROR_INVALID,           /* understood, but wrong: a shape, a name, a value, fields that contradict */
-    ERROR_NO_MEMORY,         /* the machine or the budget has no room now */
+    ERROR_NO_MEMORY,         /* the machine or the budget has no memory left now */
     ERROR_BUSY,              /* the queue is full, or the daemon is shutting down */
-    ERROR_DEADLINE,          /* the deadline passed, or the client went away */
-    ERROR_INTERNAL,          /* a bug of ours */
+    ERROR_DEADLINE,          /* the deadline passed, or the client disconnected */
+    ERROR_INTERNAL,          /* a bug in attnd */
 };
 
 struct error {
@@ -45,7 +45,7 @@ void error_init(struct error *err);
 /* Sets code and text unless an error is set already. Always returns false, so that `return error_set(...)` fails. */
 bool error_set(struct error *err, enum error_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* As error_set, with the JSON Pointer to the field at fault. */
+/* As error_set, with the JSON Pointer to the wrong field. */
 bool error_set_at(struct error *err, enum error_code code, const char *pointer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -12,7 +12,7 @@ bool executor_stopped(const struct executor *executor)
 
 void executor_run(const struct executor *executor, size_t task_count, executor_task *task, void *argument)
 {
-    /* One task has nobody to share with: handing it over would only cost the way there and back. */
+    /* A single task gains nothing from other threads, and handing it over costs time. */
     if (executor != NULL && executor->run != NULL && task_count > 1) {
         executor->run(executor->context, task_count, task, argument);
         return;

@@ -1,6 +1,6 @@
-/* executor.h: how core spreads independent tasks, without owning a thread.
+/* executor.h: how core runs independent tasks in parallel without owning a thread.
  *
- * Whoever calls core may hand it an executor; without one (NULL) the tasks run one after the other on the caller.
+ * A caller may pass an executor; without one (NULL) the tasks run one after the other on the caller's thread.
  * Tasks have fixed sizes and write to places of their own, so results never depend on how many threads took part. */
 #ifndef ATTND_CORE_EXECUTOR_H
 #define ATTND_CORE_EXECUTOR_H
@@ -11,7 +11,7 @@
 #include "core/error.h"
 
 /* One task of a run. `worker` < worker_count; two tasks with one worker number never run at the same time, so it may
- * pick a scratch buffer. */
+ * select a scratch buffer. */
 typedef void executor_task(void *argument, size_t task, size_t worker);
 
 struct executor {
@@ -20,11 +20,11 @@ struct executor {
     /* Runs tasks 0 .. task_count-1, returns when all have returned. NULL: one after the other, on the caller. */
     void (*run)(void *context, size_t task_count, executor_task *task, void *argument);
 
-    /* True once the work is no longer wanted (deadline passed, client gone). Asked between tiles from any thread, so
+    /* True once the work is no longer wanted (deadline passed, client disconnected). Asked between tiles from any thread, so
      * it must be cheap and reentrant. NULL: never. */
     bool (*stopped)(void *context);
 
-    void *context; /* borrowed, handed to both */
+    void *context; /* borrowed, passed to both */
 };
 
 size_t executor_worker_count(const struct executor *executor);

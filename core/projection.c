@@ -6,20 +6,17 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/precision.h"
 #include "core/size.h"
 
 #define TOKEN_TILE 128
-
-/* Small float32 items (T*C*O up to this, as 64 x 64 x 128) are summed in double and rounded once, as attention's are: what is
- * near the middle between two printed decimals falls to the same side on every processor. */
-#define F32_IN_F64_PRODUCTS_MAX ((size_t)64 * 64 * 128)
 
 struct projection {
     const struct tensor *x, *weight, *bias, *out;
     const struct executor *executor;
     size_t T, C, O;
     size_t tile_count; /* of one item */
-    bool wide;         /* float32 in double */
+    bool f32_in_f64;   /* core/precision.h */
     atomic_bool stopped;
 };
 
@@ -35,7 +32,7 @@ static bool rows_start(const struct projection *p, char *out, size_t rows)
     return p->bias->data != NULL;
 }
 
-static void rows_wide(const struct projection *p, const float *x, float *out, size_t rows)
+static void rows_f32_in_f64(const struct projection *p, const float *x, float *out, size_t rows)
 {
     const float *weight = p->weight->data, *bias = p->bias->data;
     for (size_t r = 0; r < rows; r++) {
@@ -62,8 +59,8 @@ static void tile_run(void *argument, size_t task, size_t worker)
     size_t real = dtype_bytes(p->x->dtype);
     const void *x = (const char *)p->x->data + token * p->C * real;
     char *out = (char *)p->out->data + token * p->O * real;
-    if (p->wide) {
-        rows_wide(p, x, (float *)(void *)out, rows);
+    if (p->f32_in_f64) {
+        rows_f32_in_f64(p, x, (float *)(void *)out, rows);
         return;
     }
     bool add = rows_start(p, out, rows);
@@ -90,7 +87,7 @@ bool projection_apply(const struct tensor *x, const struct tensor *weight, const
     assert(bias->data == NULL || (bias->rank == 1 && bias->shape[0] == p.O));
     if (tensor_count(ret) == 0)
         return true;
-    p.wide = x->dtype == DTYPE_F32 && size_multiply(size_multiply(p.T, p.C), p.O) <= F32_IN_F64_PRODUCTS_MAX;
+    p.f32_in_f64 = x->dtype == DTYPE_F32 && size_multiply(size_multiply(p.T, p.C), p.O) <= F32_IN_F64_PRODUCTS_MAX;
     p.tile_count = size_pieces(p.T, TOKEN_TILE);
     executor_run(executor, x->shape[0] * p.tile_count, tile_run, &p);
     if (atomic_load(&p.stopped))

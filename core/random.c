@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MT_SHIFT 397
-#define NORMAL_BLOCK 16 /* elements that torch's fill turns from uniform to normal together */
+#define NORMAL_BLOCK 16 /* elements that torch's fill converts from uniform to normal together */
 
 void random_init(struct random *random, uint64_t seed)
 {
@@ -15,8 +15,8 @@ void random_init(struct random *random, uint64_t seed)
         random->state[i] = 1812433253U * (before ^ (before >> 30)) + i;
     }
     random->next = RANDOM_STATE_WORDS;
-    random->spare_normal = 0;
-    random->has_spare_normal = false;
+    random->cached_normal = 0;
+    random->has_cached_normal = false;
 }
 
 static void state_renew(uint32_t *state)
@@ -54,7 +54,7 @@ static double uniform_f64(struct random *random)
     return (double)bits * 0x1p-53;
 }
 
-/* 16 uniforms to 16 normals, in place: element j pairs with element j + 8. */
+/* 16 uniforms to 16 normals, in place: element j is paired with element j + 8. */
 static void normal_block(float *block)
 {
     for (size_t j = 0; j < NORMAL_BLOCK / 2; j++) {
@@ -83,37 +83,37 @@ static void normal_many(struct random *random, size_t count, float *out)
 
 static double normal_one(struct random *random)
 {
-    if (random->has_spare_normal) {
-        random->has_spare_normal = false;
-        return random->spare_normal;
+    if (random->has_cached_normal) {
+        random->has_cached_normal = false;
+        return random->cached_normal;
     }
     double u1 = uniform_f64(random);
     double u2 = uniform_f64(random);
     double radius = sqrt(-2 * log1p(-u2));
     double theta = 2 * M_PI * u1;
-    random->spare_normal = radius * sin(theta);
-    random->has_spare_normal = true;
+    random->cached_normal = radius * sin(theta);
+    random->has_cached_normal = true;
     return radius * cos(theta);
 }
 
-/* Where `ret` is float64 the floats are drawn into its second half and widened from the front: element i is read at
+/* Where `ret` is float64 the floats are drawn into its second half and converted from the front: element i is read at
  * float 2n - (n - i) before the doubles reach it. */
-static float *float_room(const struct tensor *ret, size_t count)
+static float *float_buffer(const struct tensor *ret, size_t count)
 {
     return (float *)ret->data + (ret->dtype == DTYPE_F64 ? count : 0);
 }
 
-static void widen(const struct tensor *ret, size_t count)
+static void to_double(const struct tensor *ret, size_t count)
 {
     if (ret->dtype != DTYPE_F64)
         return;
-    const char *from = (const char *)float_room(ret, count);
+    const char *from = (const char *)float_buffer(ret, count);
     char *to = ret->data;
     for (size_t i = 0; i < count; i++) {
-        float narrow;
-        memcpy(&narrow, from + i * sizeof narrow, sizeof narrow);
-        double wide = (double)narrow;
-        memcpy(to + i * sizeof wide, &wide, sizeof wide);
+        float drawn;
+        memcpy(&drawn, from + i * sizeof drawn, sizeof drawn);
+        double x = (double)drawn;
+        memcpy(to + i * sizeof x, &x, sizeof x);
     }
 }
 
@@ -121,22 +121,22 @@ void random_normal(struct random *random, const struct tensor *ret)
 {
     assert(tensor_is_contiguous(ret) && ret->dtype != DTYPE_BOOL);
     size_t count = tensor_count(ret);
-    float *out = float_room(ret, count);
+    float *out = float_buffer(ret, count);
     if (count >= NORMAL_BLOCK)
         normal_many(random, count, out);
     else
         for (size_t i = 0; i < count; i++)
             out[i] = (float)normal_one(random);
-    widen(ret, count);
+    to_double(ret, count);
 }
 
 void random_linear(struct random *random, const struct tensor *ret)
 {
     assert(tensor_is_contiguous(ret) && ret->dtype != DTYPE_BOOL && ret->rank == 2);
     size_t count = tensor_count(ret);
-    float *out = float_room(ret, count);
+    float *out = float_buffer(ret, count);
     float bound = (float)(1 / sqrt((double)ret->shape[1]));
     for (size_t i = 0; i < count; i++)
         out[i] = uniform_f32(random) * (bound - -bound) + -bound;
-    widen(ret, count);
+    to_double(ret, count);
 }

@@ -2,10 +2,10 @@
  *
  * Generator  mt19937 (Matsumoto and Nishimura 1998), seeded with the low 32 bits of the seed.
  * Normals    Box and Muller 1958. 16 and more elements: float32 pairs in blocks of 16, the last block redrawn where the
- *            count is no multiple of 16. Fewer: 53-bit pairs one at a time, the odd one kept for the next such draw.
+ *            count is no multiple of 16. Fewer: 53-bit pairs one at a time, the second of a pair cached for the next such draw.
  * Linear     uniform in +-1/sqrt(in), as torch.nn.Linear initialises a weight of [out, in] (He et al. 2015, a = sqrt(5)).
  *
- * Draws are float32 in both precisions, widened for float64: so both see the same inputs. */
+ * Draws are float32 in both precisions, converted for float64: so both see the same inputs. */
 #ifndef ATTND_CORE_RANDOM_H
 #define ATTND_CORE_RANDOM_H
 
@@ -20,8 +20,8 @@
 struct random {
     uint32_t state[RANDOM_STATE_WORDS];
     size_t next; /* index into state; RANDOM_STATE_WORDS: all used */
-    double spare_normal;
-    bool has_spare_normal;
+    double cached_normal;
+    bool has_cached_normal;
 };
 
 void random_init(struct random *random, uint64_t seed);

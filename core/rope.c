@@ -3,22 +3,22 @@
 #include <assert.h>
 #include <math.h>
 
-static void turn_f32(float *a, float *b, double cosine, double sine)
+static void rotate_f32(float *a, float *b, double cosine, double sine)
 {
     double x = (double)*a, y = (double)*b;
     *a = (float)(x * cosine - y * sine);
     *b = (float)(x * sine + y * cosine);
 }
 
-static void turn_f64(double *a, double *b, double cosine, double sine)
+static void rotate_f64(double *a, double *b, double cosine, double sine)
 {
     double x = *a, y = *b;
     *a = x * cosine - y * sine;
     *b = x * sine + y * cosine;
 }
 
-/* Turns pair i of one token in all items and heads: the sine is the same for all of them. */
-static void turn_pair(const struct rope *rope, const struct tensor *t, size_t token, size_t pair, double angle)
+/* Rotates pair i of one token in all items and heads: the sine is the same for all of them. */
+static void rotate_pair(const struct rope *rope, const struct tensor *t, size_t token, size_t pair, double angle)
 {
     double cosine = cos(angle), sine = sin(angle);
     size_t first = rope->interleaved ? 2 * pair : pair;
@@ -28,9 +28,9 @@ static void turn_pair(const struct rope *rope, const struct tensor *t, size_t to
         for (size_t h = 0; h < t->shape[1]; h++) {
             void *row = tensor_row(t, item, h, token);
             if (t->dtype == DTYPE_F32)
-                turn_f32((float *)row + a, (float *)row + b, cosine, sine);
+                rotate_f32((float *)row + a, (float *)row + b, cosine, sine);
             else
-                turn_f64((double *)row + a, (double *)row + b, cosine, sine);
+                rotate_f64((double *)row + a, (double *)row + b, cosine, sine);
         }
     }
 }
@@ -43,6 +43,6 @@ void rope_apply(const struct rope *rope, const struct tensor *t, int64_t first_p
     for (size_t pair = 0; pair < rope->dims / 2; pair++) {
         double frequency = pow(rope->base, -2 * (double)pair / (double)rope->dims);
         for (size_t token = 0; token < t->shape[2]; token++)
-            turn_pair(rope, t, token, pair, (double)(first_position + (int64_t)token) * frequency);
+            rotate_pair(rope, t, token, pair, (double)(first_position + (int64_t)token) * frequency);
     }
 }

@@ -1,6 +1,6 @@
 /* rope.h: rotary position embedding, in place (Su et al. 2021, eq. 34).
  *
- * At position p, pair i of the first `dims` dimensions turns by p * base^(-2i/dims):
+ * At position p, pair i of the first `dims` dimensions is rotated by p * base^(-2i/dims):
  *   (a, b) -> (a cos - b sin, a sin + b cos)
  * interleaved pairs dimensions 2i and 2i+1 (the paper, GPT-J); half pairs i and i + dims/2 (GPT-NeoX, Llama in Hugging Face).
  *

@@ -25,6 +25,13 @@ static inline size_t size_pieces(size_t a, size_t b)
     return a / b + (a % b != 0);
 }
 
+/* The first multiple of `unit`, a power of two, that is not below a. */
+static inline size_t size_round_up(size_t a, size_t unit)
+{
+    size_t sum = size_add(a, unit - 1);
+    return sum == SIZE_MAX ? SIZE_MAX : sum & ~(unit - 1);
+}
+
 static inline size_t size_min(size_t a, size_t b)
 {
     return a < b ? a : b;

@@ -1,4 +1,4 @@
-/* tensor.h: a strided view of numbers that somebody else owns.
+/* tensor.h: a strided view of numbers owned elsewhere.
  *
  *   element [i0, i1, ...] is at data + dtype_bytes * (i0 * stride[0] + i1 * stride[1] + ...)
  *

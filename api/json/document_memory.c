@@ -20,15 +20,10 @@ struct document_memory {
 
 static _Thread_local struct document_memory *newest;
 
-static size_t round_up(size_t bytes)
-{
-    return size_add(bytes, ROOM_ALIGNMENT_BYTES - 1) & ~(size_t)(ROOM_ALIGNMENT_BYTES - 1);
-}
-
 /* Past the room's end, which should not happen, there is still the C library. */
 static void *take(size_t bytes)
 {
-    size_t rounded = round_up(bytes);
+    size_t rounded = size_round_up(bytes, ROOM_ALIGNMENT_BYTES);
     if (newest == NULL || !newest->filling || rounded > (size_t)(newest->end - newest->next))
         return malloc(bytes);
     void *memory = newest->next;
@@ -62,7 +57,7 @@ bool document_memory_open(size_t text_bytes, struct arena *arena, struct error *
         return false;
     char *start = (char *)room;
     *room = (struct document_memory){
-        .older = newest, .next = start + round_up(sizeof *room), .end = start + bytes, .filling = true};
+        .older = newest, .next = start + size_round_up(sizeof *room, ROOM_ALIGNMENT_BYTES), .end = start + bytes, .filling = true};
     newest = room;
     return true;
 }

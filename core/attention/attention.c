@@ -1,28 +1,12 @@
 #include "core/attention/attention.h"
 
+#include "core/attention/block.h"
+#include "core/attention/mask.h"
+#include "core/attention/memory.h"
 #include "core/attention/plan.h"
-
-/* The functions of the plan's precision. */
-static attention_pack_function *pack_function(const struct attention_plan *plan)
-{
-    if (plan->work == DTYPE_F32)
-        return attention_pack_f32;
-    return plan->params->query.dtype == DTYPE_F64 ? attention_pack_f64 : attention_pack_f32_in_f64;
-}
-
-static attention_block_function *block_function(const struct attention_plan *plan)
-{
-    if (plan->work == DTYPE_F32)
-        return attention_block_f32;
-    return plan->params->query.dtype == DTYPE_F64 ? attention_block_f64 : attention_block_f32_in_f64;
-}
-
-bool attention_should_stop(struct attention_plan *plan)
-{
-    if (executor_stopped(plan->executor))
-        atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
-    return atomic_load_explicit(&plan->stopped, memory_order_relaxed);
-}
+#include "core/attention/split_kv.h"
+#include "core/attention/store.h"
+#include "core/size.h"
 
 /* Packs a tile of keys and values that some query may see, or whose scores are asked for all the same. */
 static void task_pack(void *argument, size_t task, size_t worker)
@@ -38,17 +22,7 @@ static void task_pack(void *argument, size_t task, size_t worker)
     attention_visible(plan, b, plan->Tq - 1, &unused, &end);
     if (attention_should_stop(plan) || (!all && (first >= end || first + KEY_TILE <= begin)))
         return;
-    pack_function(plan)(plan, b, head % plan->Hkv, first);
-}
-
-void attention_block_init(const struct attention_plan *plan, size_t b, size_t g, size_t head, size_t queries,
-                          size_t first_query, size_t rows, struct attention_block *ret)
-{
-    *ret = (struct attention_block){.b = b, .g = g, .head = head, .first_query = first_query, .queries = queries, .rows = rows};
-    size_t begin, unused;
-    attention_visible(plan, b, first_query, &begin, &unused);
-    attention_visible(plan, b, first_query + queries - 1, &unused, &ret->key_end);
-    ret->key_begin = size_min(begin / plan->key_panel * plan->key_panel, ret->key_end);
+    attention_block_functions(plan)->pack(plan, b, head % plan->Hkv, first);
 }
 
 static void block_run(struct attention_plan *plan, size_t b, size_t h, size_t first_query,
@@ -57,7 +31,7 @@ static void block_run(struct attention_plan *plan, size_t b, size_t h, size_t fi
     struct attention_block block;
     size_t rows = size_min(QUERY_TILE, plan->Tq - first_query);
     attention_block_init(plan, b, h / (plan->H / plan->Hkv), h, rows, first_query, rows, &block);
-    block_function(plan)(plan, &block, scratch);
+    attention_block_functions(plan)->run(plan, &block, scratch);
     if (!atomic_load_explicit(&plan->stopped, memory_order_relaxed))
         attention_store(plan, &block, scratch->weight_rows);
 }
@@ -78,18 +52,18 @@ static void task_run(void *argument, size_t task, size_t worker)
         block_run(plan, head / plan->H, head % plan->H, first_query, &plan->scratch[worker]);
 }
 
-/* The same with all heads of an item in one task, in order: they are summed up to a mean. */
+/* The same with all heads of an item in one task, in order: they are summed to a mean. */
 static void task_run_mean(void *argument, size_t task, size_t worker)
 {
     struct attention_plan *plan = argument;
     size_t first_query = task_first_query(plan, task);
     size_t b = plan->group_first / plan->Hkv + task / plan->block_count;
-    attention_mean_start(plan, b, first_query);
+    attention_store_mean_zero(plan, b, first_query);
     for (size_t h = 0; h < plan->H && !attention_should_stop(plan); h++)
         block_run(plan, b, h, first_query, &plan->scratch[worker]);
 }
 
-/* All key heads, wave by wave. */
+/* All key heads, group by group. */
 static void head_groups_run(struct attention_plan *plan)
 {
     size_t heads = plan->B * plan->Hkv, tiles = size_pieces(plan->Tk, KEY_TILE);
@@ -109,13 +83,29 @@ static void mean_of_none(const struct attention_plan *plan)
 {
     for (size_t b = 0; plan->mean_wanted && b < plan->B; b++)
         for (size_t first_query = 0; first_query < plan->Tq; first_query += QUERY_TILE)
-            attention_mean_start(plan, b, first_query);
+            attention_store_mean_zero(plan, b, first_query);
+}
+
+size_t attention_scratch_cost(const struct attention_params *params, const struct attention_results *results,
+                              const struct executor *executor)
+{
+    struct attention_results asked = *results;
+    struct attention_memory memory = {0};
+    struct attention_plan plan;
+    struct split_kv split_kv;
+    attention_plan_init(&plan, params, &asked, executor);
+    attention_memory_plan(&memory, &plan);
+    if (plan.split_kv)
+        split_kv_init(&split_kv, &plan, &memory);
+    return memory.cost;
 }
 
 bool attention_compute(const struct attention_params *params, struct attention_results *results, struct arena *arena,
                        const struct executor *executor, struct error *err)
 {
+    struct attention_memory memory = {.arena = arena, .err = err};
     struct attention_plan plan;
+    struct split_kv split_kv;
     results->masked_row_count = 0;
     attention_plan_init(&plan, params, results, executor);
     if (plan.B == 0 || plan.H == 0 || plan.Tq == 0) {
@@ -123,11 +113,14 @@ bool attention_compute(const struct attention_params *params, struct attention_r
         return true;
     }
     attention_plan_check(&plan);
-    if (!attention_plan_alloc(&plan, arena, err))
+    attention_memory_plan(&memory, &plan);
+    if (plan.split_kv)
+        split_kv_init(&split_kv, &plan, &memory);
+    if (memory.failed)
         return false;
-    if (plan.direct && !attention_split_kv(&plan, arena, err))
-        return false;
-    if (!plan.direct)
+    if (plan.split_kv)
+        split_kv_run(&split_kv);
+    else
         head_groups_run(&plan);
     if (atomic_load(&plan.stopped))
         return executor_set_stopped(err);

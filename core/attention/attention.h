@@ -4,11 +4,11 @@
  *   s[b,h,i,j]   = scale * q[b,h,i,:].k[b,g,j,:]                  g = h / (H/Hkv): grouped heads (Ainslie et al. 2023)
  *
  * The stages of a score, in order: scale; softcap cap*tanh(s/cap); + additive mask; + ALiBi -slope[h]*|p - j|
- * (Press et al. 2022); bans; softmax, with a sink's exp(sink[h]) in the denominator. p = query_offset + i is the position
+ * (Press et al. 2022); masks; softmax, with a sink's exp(sink[h]) in the denominator. p = query_offset + i is the position
  * of query i among the keys. A key j is masked for query i where the boolean mask is 0, the additive mask is -infinity,
- * causal holds and j > p, j < p - window_left, j > p + window_right, or j >= key_lengths[b].
+ * causal is set and j > p, j < p - window_left, j > p + window_right, or j >= key_lengths[b].
  *
- * What a masked key or its value holds reaches nothing but `scores` and `capped_scores`, the stages before the bans.
+ * What a masked key or its value holds reaches nothing but `scores` and `capped_scores`, the stages before the masks.
  * A row with every key masked gets weights 0, output 0 and lse -infinity (with a sink: the sink). A NaN that is not masked
  * makes its own row NaN, no other. Rows whose float32 scores overflow are computed again in double.
  *
@@ -55,7 +55,7 @@ struct attention_results {
     size_t masked_row_count;     /* written: rows (b,h,i) with every key masked */
 };
 
-/* What attention_compute takes of its arena at the most. */
+/* The most that attention_compute takes of its arena. */
 size_t attention_scratch_cost(const struct attention_params *params, const struct attention_results *results,
                               const struct executor *executor);
 

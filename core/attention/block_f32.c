@@ -1,5 +1,4 @@
-#include "core/attention/plan.h"
-
+/* A block in float32. */
 #define ELEMENT float
 #define REAL float
 #define KERNEL(x) x##_f32

@@ -1,5 +1,4 @@
-#include "core/attention/plan.h"
-
+/* A block in float32 computed in double. */
 #define ELEMENT float
 #define REAL double
 #define KERNEL(x) x##_f64

@@ -1,5 +1,4 @@
-#include "core/attention/plan.h"
-
+/* A block in float64. */
 #define ELEMENT double
 #define REAL double
 #define KERNEL(x) x##_f64

@@ -1,8 +1,11 @@
-#include "core/attention/plan.h"
+#include "core/attention/exact_row.h"
 
 #include <math.h>
 
-#define COLUMN_CHUNK 64 /* output columns summed up in one walk over the keys */
+#include "core/attention/mask.h"
+#include "core/size.h"
+
+#define COLUMN_CHUNK 64 /* output columns summed in one pass over the keys */
 
 static double element(const struct tensor *t, const void *row, size_t j)
 {
@@ -19,7 +22,7 @@ static void element_set(const struct tensor *t, void *row, size_t j, double x)
         ((double *)row)[at] = x;
 }
 
-double attention_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j)
+double exact_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j)
 {
     const struct attention_params *params = plan->params;
     const void *q = tensor_row(&params->query, b, h, i);
@@ -30,7 +33,7 @@ double attention_score(const struct attention_plan *plan, size_t b, size_t h, si
     return params->scale * dot;
 }
 
-double attention_capped(const struct attention_plan *plan, double score)
+double exact_capped_score(const struct attention_plan *plan, double score)
 {
     double cap = plan->params->softcap;
     return cap > 0 ? cap * tanh(score / cap) : score;
@@ -40,7 +43,7 @@ double attention_capped(const struct attention_plan *plan, double score)
 static double masked_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j)
 {
     const struct attention_params *params = plan->params;
-    double score = attention_capped(plan, attention_score(plan, b, h, i, j));
+    double score = exact_capped_score(plan, exact_score(plan, b, h, i, j));
     if (params->mask.data != NULL && params->mask.dtype != DTYPE_BOOL)
         score += element(&params->mask, tensor_row(&params->mask, b, h, i), j);
     if (params->alibi_slopes != NULL)
@@ -113,13 +116,13 @@ static void row_write_weights(const struct attention_plan *plan, size_t b, size_
     }
 }
 
-void attention_row_output(const struct attention_plan *plan, size_t b, size_t h, size_t i)
+void exact_row_output(const struct attention_plan *plan, size_t b, size_t h, size_t i)
 {
     double max = row_max(plan, b, h, i);
     row_write_output(plan, b, h, i, max, row_sum(plan, b, h, i, max));
 }
 
-void attention_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights)
+void exact_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights)
 {
     double max = row_max(plan, b, h, i);
     double sum = row_sum(plan, b, h, i, max);

@@ -1,7 +1,6 @@
-/* attention_finish.inc.h: rows that have met all their keys: division, results, and the rows that need more than this precision.
- * Included once a precision by attention_block.inc.h. */
+/* finish.inc.h: rows after their last key: division, results, and the rows that need more than this precision. */
 
-/* Row r's weights of one tile, from what the softmax left and its factor, to where they belong. */
+/* Row r's weights of one tile, exponentials times `factor`, to where they belong. */
 static void NAME(weights_write)(const struct NAME(state) *state, const struct NAME(tile) *tile, size_t r, REAL factor)
 {
     const struct attention_plan *plan = state->plan;
@@ -17,15 +16,15 @@ static void NAME(weights_write)(const struct NAME(state) *state, const struct NA
         to[j] = (ELEMENT)(from[j] * factor);
 }
 
-/* The weights of row r, which may see none of its keys. */
+/* The weights of row r, all 0 where every key is masked. */
 static void NAME(weights_finish)(const struct NAME(state) *state, size_t r)
 {
     const struct attention_block *block = state->block;
     for (size_t first = block->key_begin; first < block->key_end;) {
         struct NAME(tile) tile = NAME(tile_at)(state, first, block->key_end, r);
         REAL tile_max = state->tile_max[first / KEY_TILE * QUERY_TILE + r];
-        double to_last = tile_max == state->max[r] ? 1 : exp((double)tile_max - (double)state->max[r]); /* 1: most tiles */
-        double factor = state->seen[r] ? to_last / state->sum[r] : 0;
+        double rescale = tile_max == state->max[r] ? 1 : exp((double)tile_max - (double)state->max[r]); /* 1: most tiles */
+        double factor = state->has_visible_key[r] ? rescale / state->sum[r] : 0;
         NAME(weights_write)(state, &tile, r, (REAL)factor);
         first += tile.count;
     }
@@ -36,14 +35,14 @@ static void NAME(stage_divide)(struct NAME(state) *state, size_t r)
 {
     const struct attention_plan *plan = state->plan;
     REAL *sums = state->sums == NULL ? NULL : state->sums + r * state->sums_stride;
-    if (sums != NULL && !state->seen[r]) {
+    if (sums != NULL && !state->has_visible_key[r]) {
         memset(sums, 0, plan->Dv * sizeof *sums);
     } else if (sums != NULL && !state->needs_exact[r]) {
         plan->kernels->KERNEL(scale_row)(sums, sums, plan->Dv, (REAL)(1 / state->sum[r]));
-        /* Weights are at most 1, but their sum before the division may carry large values past the largest float. */
+        /* Weights are at most 1, but before the division a sum of large values may pass the largest float. */
         state->needs_exact[r] = !plan->kernels->KERNEL(finite_row)(sums, plan->Dv);
         for (size_t d = 0; d < plan->Dv && state->has_nonfinite_sums[r]; d++)
-            sums[d] += state->apart[r * state->sums_stride + d];
+            sums[d] += state->nonfinite_sums[r * state->sums_stride + d];
     }
 }
 
@@ -59,7 +58,7 @@ static void NAME(row_finish)(struct NAME(state) *state, size_t r)
     if (results->lse.data != NULL)
         *NAME(result_row)(state, &results->lse, r) = (ELEMENT)((double)state->max[r] + log(state->sum[r]));
     if (state->needs_exact[r])
-        attention_row_output(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
+        exact_row_output(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
     if (state->needs_exact[r] || state->sums == NULL)
         return;
     ELEMENT *to = NAME(result_row)(state, &results->output, r);
@@ -71,20 +70,20 @@ static void NAME(row_finish)(struct NAME(state) *state, size_t r)
         to[(ptrdiff_t)d * results->output.stride[3]] = (ELEMENT)state->sums[r * state->sums_stride + d];
 }
 
-/* All rows' ends; those that need more than this precision are computed again. These take long: the executor is asked at each. */
+/* Finishes all rows. Those that need more than this precision are computed again, which takes long: each asks whether to stop. */
 static void NAME(rows_finish)(struct NAME(state) *state)
 {
     struct attention_plan *plan = state->plan;
     const struct attention_block *block = state->block;
     size_t masked = 0;
     for (size_t r = 0; r < block->rows; r++) {
-        bool slow = state->nonfinite[r] || state->needs_exact[r];
-        if (slow && attention_should_stop(plan))
+        bool exact = state->nonfinite[r] || state->needs_exact[r];
+        if (exact && attention_should_stop(plan))
             break;
-        masked += !state->nonfinite[r] && !state->seen[r];
+        masked += !state->nonfinite[r] && !state->has_visible_key[r];
         if (state->nonfinite[r])
-            attention_row(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r),
-                          plan->weights_wanted ? NAME(weights_row)(state, r) : NULL);
+            exact_row(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r),
+                      plan->weights_wanted ? NAME(weights_row)(state, r) : NULL);
         else
             NAME(row_finish)(state, r);
     }

@@ -1,4 +1,4 @@
-#include "core/attention/plan.h"
+#include "core/attention/mask.h"
 
 #include <math.h>
 

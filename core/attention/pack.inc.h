@@ -1,5 +1,6 @@
-/* attention_pack.inc.h: keys and values into the panels that the products read. Included once a precision by
- * attention_block.inc.h. */
+/* pack.inc.h: keys and values into the panels that the products read. */
+
+#define CACHE_LINE_BYTES 64
 
 /* Keys [first, first + count) as columns: panel [D][width], missing keys as 0. */
 static void NAME(pack_key_panel)(const struct attention_plan *plan, size_t b, size_t g, size_t first, size_t count, REAL *panel)
@@ -20,8 +21,8 @@ static void NAME(pack_key_panel)(const struct attention_plan *plan, size_t b, si
             panel[d * width + j] = 0;
 }
 
-/* Asks for the keys [first, end) ahead of their turn: a panel's rows lie too far apart for the processor to guess. */
-static void NAME(expect_keys)(const struct attention_plan *plan, size_t b, size_t g, size_t first, size_t end)
+/* Prefetches the keys [first, end): a panel's rows are too far apart for the processor to predict. */
+static void NAME(prefetch_keys)(const struct attention_plan *plan, size_t b, size_t g, size_t first, size_t end)
 {
     const struct tensor *key = &plan->params->key;
     for (size_t j = first; j < end; j++) {
@@ -52,7 +53,7 @@ static bool NAME(pack_value)(const struct attention_plan *plan, size_t b, size_t
     return all_finite;
 }
 
-/* Marks the values [first, end) that are not finite, and packs them where they do not lie as the product wants them. */
+/* Marks the values [first, end) that are not finite, and packs them where the product cannot read them in place. */
 static void NAME(pack_values)(struct attention_plan *plan, size_t b, size_t g, size_t first, size_t end)
 {
     const struct tensor *value = &plan->params->value;
@@ -74,13 +75,13 @@ static void NAME(pack_values)(struct attention_plan *plan, size_t b, size_t g, s
         atomic_store_explicit(&plan->has_nonfinite_values, true, memory_order_relaxed);
 }
 
-void NAME(attention_pack)(struct attention_plan *plan, size_t b, size_t g, size_t first)
+static void NAME(pack)(struct attention_plan *plan, size_t b, size_t g, size_t first)
 {
     size_t head = b * plan->Hkv + g - plan->group_first;
     size_t end = size_min(first + KEY_TILE, plan->Tk);
     REAL *key_panels = (REAL *)plan->key_panels + head * plan->key_panel_count * plan->D * plan->key_panel;
     for (size_t j = first; j < end; j += plan->key_panel) {
-        NAME(expect_keys)(plan, b, g, size_min(j + plan->key_panel, end), size_min(j + 2 * plan->key_panel, end));
+        NAME(prefetch_keys)(plan, b, g, size_min(j + plan->key_panel, end), size_min(j + 2 * plan->key_panel, end));
         NAME(pack_key_panel)(plan, b, g, j, size_min(plan->key_panel, end - j), key_panels + j * plan->D);
     }
     if (plan->nonfinite_values != NULL)

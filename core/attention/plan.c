@@ -1,8 +1,16 @@
-/* attention_plan.c: how a call's work is cut, and the memory that takes. */
 #include "core/attention/plan.h"
 
 #include <assert.h>
 #include <limits.h>
+
+#include "core/precision.h"
+#include "core/size.h"
+
+/* Calls of fewer products (B*H*Tq*Tk*(D+Dv)) run on the caller alone: they take some 10 microseconds. */
+#define PARALLEL_PRODUCTS_MIN ((size_t)1 << 20)
+
+#define HEAD_GROUP_BYTES ((size_t)768 << 10)  /* a group's keys and values, for each worker: they stay in the second cache */
+#define STREAMING_BYTES_MIN ((size_t)8 << 20) /* weights of this size are written past the caches */
 
 /* A block's weights can be copied row by row to where they belong. */
 static bool takes_rows(const struct tensor *t)
@@ -10,7 +18,7 @@ static bool takes_rows(const struct tensor *t)
     return t->data != NULL && (t->stride[3] == 1 || t->shape[3] <= 1) && t->stride[2] >= (ptrdiff_t)t->shape[3];
 }
 
-/* Panels as the kernels want them; where they don't mind, one as wide as the operand, up to a tile. */
+/* Panels as wide as the kernels want them; where they don't mind, one as wide as the operand, up to a tile. */
 static void plan_panels(struct attention_plan *plan)
 {
     const struct kernels *kernels = plan->kernels;
@@ -24,20 +32,20 @@ static void plan_panels(struct attention_plan *plan)
     plan->value_panel_count = size_pieces(plan->Dv, plan->value_panel);
 }
 
-/* Rows of a view that kernels read as they lie. */
-static bool lies_in_rows(const struct tensor *t)
+/* Rows of a view that kernels read in place. */
+static bool has_contiguous_rows(const struct tensor *t)
 {
     return t->stride[3] == 1 && t->stride[2] >= (ptrdiff_t)t->shape[3];
 }
 
-/* Rows of values that are panels already. */
+/* Rows of values that can be read as panels. */
 static bool values_in_place(const struct attention_plan *plan)
 {
     const struct tensor *value = &plan->params->value;
-    return plan->work == value->dtype && lies_in_rows(value) && plan->Dv > 0 && plan->Dv % plan->value_panel == 0;
+    return plan->work == value->dtype && has_contiguous_rows(value) && plan->Dv > 0 && plan->Dv % plan->value_panel == 0;
 }
 
-/* Few rows for many keys, in sizes that the kernels take without packing. */
+/* Few query rows for each key head, in sizes that the kernels take unpacked. */
 static bool can_split_kv(const struct attention_plan *plan)
 {
     bool narrow = plan->work == DTYPE_F32;
@@ -47,7 +55,7 @@ static bool can_split_kv(const struct attention_plan *plan)
         return false;
     bool few = size_multiply(plan->H / plan->Hkv, plan->Tq) <= SPLIT_KV_ROWS_MAX;
     bool sizes = plan->D > 0 && plan->D <= KERNEL_DEPTH_MAX && plan->D % panel == 0 && plan->Dv > 0 && plan->Dv % panel == 0;
-    return few && sizes && lies_in_rows(&plan->params->key) && lies_in_rows(&plan->params->value);
+    return few && sizes && has_contiguous_rows(&plan->params->key) && has_contiguous_rows(&plan->params->value);
 }
 
 /* As many key heads as keep each worker's cache busy but not full; where heads are summed up to a mean, whole items. */
@@ -77,28 +85,30 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
         .Dv = params->value.shape[3],
     };
     size_t products = size_multiply(size_multiply(plan->Tq, plan->Tk), size_add(plan->D, plan->Dv));
-    bool wide = params->query.dtype == DTYPE_F32 && products <= F32_IN_F64_PRODUCTS_MAX;
-    bool spread = size_multiply(size_multiply(plan->B, plan->H), products) >= SPREAD_PRODUCTS_MIN;
-    plan->runner = spread ? executor : NULL;
-    plan->work = wide ? DTYPE_F64 : params->query.dtype;
+    bool f32_in_f64 = params->query.dtype == DTYPE_F32 && products <= F32_IN_F64_PRODUCTS_MAX;
+    bool parallel = size_multiply(size_multiply(plan->B, plan->H), products) >= PARALLEL_PRODUCTS_MIN;
+    plan->runner = parallel ? executor : NULL;
+    plan->precision = f32_in_f64 ? ATTENTION_F32_IN_F64 : params->query.dtype == DTYPE_F64 ? ATTENTION_F64 : ATTENTION_F32;
+    plan->work = plan->precision == ATTENTION_F32 ? DTYPE_F32 : DTYPE_F64;
     plan->block_count = size_pieces(plan->Tq, QUERY_TILE);
     plan->mean_wanted = results->mean_weights.data != NULL;
     plan->weights_wanted = results->weights.data != NULL || plan->mean_wanted;
-    plan->weights_in_place = takes_rows(&results->weights) && !(wide && plan->mean_wanted); /* the mean is of unrounded ones */
+    plan->weights_in_place =
+        takes_rows(&results->weights) && !(f32_in_f64 && plan->mean_wanted); /* the mean is of unrounded ones */
     size_t weights_bytes = size_multiply(tensor_count(&results->weights), dtype_bytes(params->query.dtype));
     plan->weights_stream = plan->weights_in_place && !plan->mean_wanted && weights_bytes >= STREAMING_BYTES_MIN;
     plan->weights_dtype = plan->weights_in_place ? params->query.dtype : plan->work;
     plan->stages_wanted = plan->weights_wanted || results->scores.data != NULL || results->capped_scores.data != NULL ||
                           results->masked_scores.data != NULL;
-    plan->plain_scores = params->softcap <= 0 && params->mask.data == NULL && params->alibi_slopes == NULL;
+    plan->raw_scores = params->softcap <= 0 && params->mask.data == NULL && params->alibi_slopes == NULL;
     plan_panels(plan);
     plan->values_in_place = values_in_place(plan);
-    plan->direct = can_split_kv(plan);
+    plan->split_kv = can_split_kv(plan);
     plan->split_count = size_pieces(plan->Tk, SPLIT_KV_KEYS);
-    if (plan->direct)
+    if (plan->split_kv)
         plan->rows_at_once = SPLIT_KV_ROWS_MAX;
     if (plan->weights_wanted)
-        plan->score_rows = plan->direct ? plan->H / plan->Hkv * plan->Tq : size_min(plan->Tq, QUERY_TILE);
+        plan->score_rows = plan->split_kv ? plan->H / plan->Hkv * plan->Tq : size_min(plan->Tq, QUERY_TILE);
     plan_head_group(plan);
 }
 
@@ -117,96 +127,9 @@ void attention_plan_check(const struct attention_plan *plan)
     (void)params;
 }
 
-/* The sizes in bytes of one worker's scratch, in the order of struct attention_scratch; 0 where not needed. */
-#define SCRATCH_PARTS 6
-
-static void scratch_sizes(const struct attention_plan *plan, size_t sizes[SCRATCH_PARTS])
+bool attention_should_stop(struct attention_plan *plan)
 {
-    size_t real = dtype_bytes(plan->work);
-    size_t rows = size_min(plan->Tq, QUERY_TILE);
-    size_t chunks = size_max(size_pieces(plan->D, KEY_TILE), 1);
-    size_t query_rows = size_add(size_multiply(chunks - 1, QUERY_TILE), rows);
-    size_t sums_columns = size_multiply(plan->value_panel_count, plan->value_panel);
-    size_t tiles = plan->Tk / KEY_TILE + 1;
-    bool row_scratch = plan->weights_wanted && !plan->weights_in_place && !plan->direct;
-    if (plan->direct)
-        rows = SPLIT_KV_ROWS_MAX;
-    sizes[0] = size_multiply(real * KERNEL_ROW_STRIDE, plan->direct ? rows : query_rows);
-    sizes[1] = real * KERNEL_ROW_STRIDE * size_min(rows, plan->rows_at_once);
-    if (plan->weights_wanted)
-        sizes[1] = plan->direct ? 0 : size_multiply(real * KERNEL_ROW_STRIDE * rows, tiles);
-    sizes[2] = plan->results->output.data == NULL || plan->direct ? 0 : size_multiply(2 * real * rows, sums_columns);
-    sizes[3] = row_scratch ? size_multiply(dtype_bytes(plan->weights_dtype) * rows, plan->Tk) : 0;
-    sizes[4] = plan->weights_wanted && !plan->direct ? size_multiply(real * QUERY_TILE, tiles) : 0;
-    sizes[5] = plan->values_in_place ? size_multiply(real * KEY_TILE, plan->Dv) : 0;
-}
-
-/* The sizes in bytes of the panels of keys and of values, and of the marks of odd values; 0 where not needed. Keys of no
- * dimensions have panels, of no numbers. */
-#define PANEL_PARTS 3
-
-static void panel_sizes(const struct attention_plan *plan, size_t sizes[PANEL_PARTS])
-{
-    size_t real = dtype_bytes(plan->work);
-    size_t keys = size_multiply(plan->key_panel_count, plan->key_panel);
-    size_t columns = size_multiply(plan->value_panel_count, plan->value_panel);
-    bool values = plan->results->output.data != NULL && plan->Dv > 0 && !plan->direct;
-    size_t keys_bytes = size_multiply(size_multiply(plan->group_heads, real), size_multiply(keys, plan->D));
-    size_t values_bytes = size_multiply(size_multiply(plan->group_heads, real), size_multiply(plan->Tk, columns));
-    sizes[0] = plan->direct ? 0 : size_max(keys_bytes, 1);
-    sizes[1] = values && !plan->values_in_place ? values_bytes : 0;
-    sizes[2] = values ? size_multiply(plan->group_heads, plan->Tk) : 0;
-}
-
-size_t attention_scratch_cost(const struct attention_params *params, const struct attention_results *results,
-                              const struct executor *executor)
-{
-    struct attention_results asked = *results;
-    struct attention_plan plan;
-    attention_plan_init(&plan, params, &asked, executor);
-    size_t sizes[SCRATCH_PARTS], panels[PANEL_PARTS];
-    size_t workers = executor_worker_count(plan.runner);
-    scratch_sizes(&plan, sizes);
-    panel_sizes(&plan, panels);
-    size_t cost = 0;
-    for (size_t part = 0; part < SCRATCH_PARTS; part++)
-        cost = size_add(cost, size_multiply(workers, arena_cost(sizes[part])));
-    for (size_t part = 0; part < PANEL_PARTS; part++)
-        cost = size_add(cost, arena_cost(panels[part]));
-    if (plan.direct)
-        cost = size_add(cost, attention_split_kv_cost(&plan));
-    return size_add(cost, arena_cost(workers * sizeof(struct attention_scratch)));
-}
-
-/* Takes the parts whose size is not 0. */
-static bool parts_alloc(struct arena *arena, const size_t *sizes, void **const *parts, size_t count, struct error *err)
-{
-    for (size_t part = 0; part < count; part++) {
-        *parts[part] = sizes[part] == 0 ? NULL : arena_alloc(arena, sizes[part], err);
-        if (sizes[part] != 0 && *parts[part] == NULL)
-            return false;
-    }
-    return true;
-}
-
-bool attention_plan_alloc(struct attention_plan *plan, struct arena *arena, struct error *err)
-{
-    size_t sizes[SCRATCH_PARTS], panels[PANEL_PARTS];
-    size_t workers = executor_worker_count(plan->runner);
-    void *nonfinite_values = NULL;
-    void **panel_parts[PANEL_PARTS] = {&plan->key_panels, &plan->value_panels, &nonfinite_values};
-    panel_sizes(plan, panels);
-    plan->scratch = arena_alloc(arena, workers * sizeof *plan->scratch, err);
-    if (plan->scratch == NULL || !parts_alloc(arena, panels, panel_parts, PANEL_PARTS, err))
-        return false;
-    plan->nonfinite_values = nonfinite_values;
-    scratch_sizes(plan, sizes);
-    for (size_t worker = 0; worker < workers; worker++) {
-        struct attention_scratch *own = &plan->scratch[worker];
-        void **parts[SCRATCH_PARTS] = {&own->queries,     &own->scores,   &own->sums,
-                                       &own->weight_rows, &own->tile_max, &own->clean_values};
-        if (!parts_alloc(arena, sizes, parts, SCRATCH_PARTS, err))
-            return false;
-    }
-    return true;
+    if (executor_stopped(plan->executor))
+        atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
+    return atomic_load_explicit(&plan->stopped, memory_order_relaxed);
 }

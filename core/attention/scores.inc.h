@@ -1,5 +1,4 @@
-/* attention_stages.inc.h: what happens to a tile of scores, stage by stage in attention.h's order. Included once a precision by
- * attention_block.inc.h. */
+/* scores.inc.h: a tile of scores: the product of queries and keys, then stage by stage in attention.h's order up to the masks. */
 
 /* scores = scale * q.k, from packed keys, and their rows' maxima (NULL: not wanted). */
 static void NAME(scores_packed)(struct NAME(state) *state, const struct NAME(tile) *tile, REAL *ret_max)
@@ -28,7 +27,7 @@ static void NAME(scores_packed)(struct NAME(state) *state, const struct NAME(til
     }
 }
 
-/* The same from keys as they lie. */
+/* The same from keys in place, unpacked. */
 static void NAME(scores_unpacked)(struct NAME(state) *state, const struct NAME(tile) *tile)
 {
     const struct attention_plan *plan = state->plan;
@@ -46,8 +45,40 @@ static void NAME(scores_unpacked)(struct NAME(state) *state, const struct NAME(t
     plan->kernels->KERNEL(dots)(&dots);
 }
 
-/* An infinity may stand for a product that overflowed before it was scaled, so it must not pass as the cap: the kernel makes
- * it NaN, which hands the row to attention_row. */
+/* Copies a tile's scores at their present stage to a (B,H,Tq,Tk) result. */
+static void NAME(store_stage)(const struct NAME(state) *state, const struct NAME(tile) *tile, const struct tensor *t)
+{
+    for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
+        const REAL *from = NAME(score_row)(state, tile, r);
+        ELEMENT *to = NAME(result_row)(state, t, r);
+        if (sizeof(ELEMENT) == sizeof(REAL) && t->stride[3] == 1)
+            memcpy(to + tile->first, from, tile->count * sizeof *to);
+        else
+            for (size_t j = 0; j < tile->count; j++)
+                to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)from[j];
+    }
+}
+
+/* The same for a stage before the mask; scores that overflowed are computed again in double. */
+static void NAME(store_stage_exact)(const struct NAME(state) *state, const struct NAME(tile) *tile, const struct tensor *t,
+                                    bool capped)
+{
+    const struct attention_plan *plan = state->plan;
+    const struct attention_block *block = state->block;
+    NAME(store_stage)(state, tile, t);
+    for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
+        if (plan->kernels->KERNEL(finite_row)(NAME(score_row)(state, tile, r), tile->count))
+            continue;
+        ELEMENT *to = NAME(result_row)(state, t, r);
+        for (size_t j = 0; j < tile->count; j++) {
+            double score = exact_score(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r), tile->first + j);
+            to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)(capped ? exact_capped_score(plan, score) : score);
+        }
+    }
+}
+
+/* An infinity may stand for a product that overflowed before it was scaled, so it must not become the cap: the kernel makes it NaN,
+ * which leaves the row to exact_row. */
 static void NAME(stage_softcap)(struct NAME(state) *state, const struct NAME(tile) *tile)
 {
     const struct attention_plan *plan = state->plan;
@@ -55,11 +86,11 @@ static void NAME(stage_softcap)(struct NAME(state) *state, const struct NAME(til
         plan->kernels->KERNEL(softcap_row)(NAME(score_row)(state, tile, r), tile->count, (REAL)plan->params->softcap);
 }
 
-/* scale * q.k and softcap, and their results. ret_max: of tile_is_full alone, else NULL. */
-static void NAME(stages_before_bans)(struct NAME(state) *state, const struct NAME(tile) *tile, REAL *ret_max)
+/* scale * q.k and softcap, and their results. ret_max: only for a full tile, else NULL. */
+static void NAME(stages_before_mask)(struct NAME(state) *state, const struct NAME(tile) *tile, REAL *ret_max)
 {
     const struct attention_results *results = state->plan->results;
-    if (state->plan->direct)
+    if (state->plan->split_kv)
         NAME(scores_unpacked)(state, tile);
     else
         NAME(scores_packed)(state, tile, ret_max);
@@ -78,7 +109,7 @@ static void NAME(stage_alibi)(struct NAME(state) *state, size_t r, size_t first,
     state->plan->kernels->KERNEL(alibi_row)(row, count, distance, state->plan->params->alibi_slopes[NAME(row_head)(state, r)]);
 }
 
-/* A mask whose numbers for one query don't lie side by side. */
+/* A mask that is not contiguous along the keys. */
 static bool NAME(stage_mask_strided)(const struct tensor *mask, const void *mask_row, size_t first, size_t count, REAL *row)
 {
     bool nonfinite = false;
@@ -107,7 +138,7 @@ static bool NAME(stage_mask)(struct NAME(state) *state, size_t r, size_t first, 
     return NAME(stage_mask_strided)(mask, mask_row, first, count, row);
 }
 
-/* Bias and bans of one row; then `row` holds what softmax sees. Returns its largest. */
+/* ALiBi and masks of one row, after which `row` holds what softmax sees. Returns its maximum. */
 static REAL NAME(stages_of_row)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r, REAL *row)
 {
     const struct attention_params *params = state->plan->params;
@@ -127,64 +158,4 @@ static REAL NAME(stages_of_row)(struct NAME(state) *state, const struct NAME(til
     bool all_finite = state->plan->kernels->KERNEL(max_row)(row + begin, end - begin, &max);
     state->nonfinite[r] |= params->mask.data == NULL ? !all_finite : !finite;
     return max;
-}
-
-/* Brings what was summed before to row r's new maximum. */
-static void NAME(raise_max)(struct NAME(state) *state, size_t r, REAL max)
-{
-    double factor = exp((double)state->max[r] - (double)max);
-    state->sum[r] *= factor;
-    state->max[r] = max;
-    if (state->summed[r])
-        NAME(scale_sums)(state, r, factor);
-}
-
-/* Turns row r's scores to exp(score - max). `plain`: tile_is_full, where scores that are not finite are found only here. */
-static void NAME(stage_softmax)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r, REAL tile_max, bool plain)
-{
-    const struct attention_plan *plan = state->plan;
-    REAL *row = NAME(score_row)(state, tile, r);
-    if (plain && !isfinite(tile_max))
-        state->nonfinite[r] = true;
-    if (tile_max != MINUS_INFINITY && !state->nonfinite[r]) {
-        if (tile_max > state->max[r])
-            NAME(raise_max)(state, r, tile_max);
-        double sum = plain ? (double)plan->kernels->KERNEL(exp_finite_row)(row, tile->count, state->max[r])
-                           : (double)plan->kernels->KERNEL(exp_row)(row, tile->count, state->max[r]);
-        state->sum[r] += sum;
-        state->nonfinite[r] = isnan(sum);
-        state->seen[r] = true;
-    }
-    if (tile_max == MINUS_INFINITY || state->nonfinite[r]) /* nothing to see in this tile, or attention_row will look */
-        memset(row, 0, tile->count * sizeof *row);
-    if (plan->weights_wanted)
-        state->tile_max[tile->first / KEY_TILE * QUERY_TILE + r] = state->max[r];
-}
-
-/* True where every row sees every key of the tile and its scores are as the product leaves them. */
-static bool NAME(tile_is_full)(const struct NAME(state) *state, const struct NAME(tile) *tile)
-{
-    const struct attention_plan *plan = state->plan;
-    if (!plan->plain_scores || plan->direct || !plan->kernels->product_tells_max || tile->count % plan->key_panel != 0)
-        return false;
-    for (size_t r = tile->row; r < tile->row + tile->rows; r++)
-        if (state->begin[r] > tile->first || state->end[r] < tile->first + tile->count)
-            return false;
-    return true;
-}
-
-static void NAME(tile_compute)(struct NAME(state) *state, const struct NAME(tile) *tile)
-{
-    const struct attention_plan *plan = state->plan;
-    bool plain = NAME(tile_is_full)(state, tile);
-    REAL tile_max[QUERY_TILE];
-    NAME(stages_before_bans)(state, tile, plain ? tile_max : NULL);
-    for (size_t i = 0; i < tile->rows && !plain; i++)
-        tile_max[i] = NAME(stages_of_row)(state, tile, tile->row + i, NAME(score_row)(state, tile, tile->row + i));
-    if (plan->results->masked_scores.data != NULL)
-        NAME(store_stage)(state, tile, &plan->results->masked_scores);
-    for (size_t i = 0; i < tile->rows; i++)
-        NAME(stage_softmax)(state, tile, tile->row + i, tile_max[i], plain);
-    if (state->sums != NULL)
-        NAME(stage_values)(state, tile);
 }

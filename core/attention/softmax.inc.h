@@ -1,106 +1,76 @@
-/* softmax_state.inc.h: the state of a block on its way through its keys, and where its rows are. Included once a precision by
- * attention_block.inc.h. */
+/* softmax.inc.h: online softmax: each row's running maximum and denominator, tile by tile, and merged where the keys were divided
+ * between tasks (Milakov and Gimelshein 2018). */
 
-/* A block on its way through the tiles. */
-struct NAME(state) {
-    struct attention_plan *plan;
-    const struct attention_block *block;
-    REAL *queries; /* packed: struct attention_scratch */
-    REAL *scores;
-    REAL *sums;  /* NULL: output not wanted */
-    REAL *apart; /* as sums: what values that are not finite add to them */
-    size_t sums_stride;
-    void *weight_rows; /* NULL: the result's */
-    REAL *tile_max;
-    REAL *clean_values;                        /* [KEY_TILE, Dv], where values are read as they lie */
-    size_t begin[QUERY_TILE], end[QUERY_TILE]; /* the keys each row may see by position */
-    REAL max[QUERY_TILE];                      /* running */
-    double sum[QUERY_TILE];                    /* running denominator, against max */
-    bool seen[QUERY_TILE];                     /* some key was not masked */
-    bool nonfinite[QUERY_TILE];                /* a score is not finite: attention_row computes it */
-    bool needs_exact[QUERY_TILE];              /* the output needs more than this precision: attention_row_output computes it */
-    bool has_nonfinite_sums[QUERY_TILE];       /* apart holds something */
-    bool summed[QUERY_TILE];                   /* sums holds something */
-};
+/* A weight that was multiplied by an infinity may vanish where it shrinks by more than this later on. */
+#define NONFINITE_FACTOR_MIN 1e-30
 
-/* The keys [first, first + count) for the rows [row, row + rows) of a block. */
-struct NAME(tile) {
-    size_t first, count;
-    size_t row, rows;
-};
-
-/* Where row r of the tile has its scores: see struct attention_scratch. */
-static REAL *NAME(score_row)(const struct NAME(state) *state, const struct NAME(tile) *tile, size_t r)
+/* Multiplies the sums of row r by `factor`, as its maximum rises. Where that all but cancels weights that were multiplied by an
+ * infinity, the result may be zero times infinity: left to exact_row_output. */
+static void NAME(scale_sums)(struct NAME(state) *state, size_t r, double factor)
 {
-    size_t kept = state->plan->score_rows;
-    if (kept == 0)
-        return state->scores + (r - tile->row) * KERNEL_ROW_STRIDE;
-    return state->scores + (tile->first / KEY_TILE * kept + r) * KERNEL_ROW_STRIDE + tile->first % KEY_TILE;
+    REAL *sums = state->sums + r * state->sums_stride;
+    state->plan->kernels->KERNEL(scale_row)(sums, sums, state->plan->Dv, (REAL)factor);
+    state->needs_exact[r] |= state->has_nonfinite_sums[r] && factor < NONFINITE_FACTOR_MIN;
 }
 
-/* The block's key head among those of the wave. */
-static size_t NAME(group_head)(const struct NAME(state) *state)
+/* Rescales what row r has summed so far to its new maximum. */
+static void NAME(raise_max)(struct NAME(state) *state, size_t r, REAL max)
 {
-    return state->block->b * state->plan->Hkv + state->block->g - state->plan->group_first;
+    double factor = exp((double)state->max[r] - (double)max);
+    state->sum[r] *= factor;
+    state->max[r] = max;
+    if (state->has_sums[r])
+        NAME(scale_sums)(state, r, factor);
 }
 
-/* The head and the query of row r. */
-static size_t NAME(row_head)(const struct NAME(state) *state, size_t r)
-{
-    const struct attention_block *block = state->block;
-    return r < block->queries ? block->head : block->head + r / block->queries;
-}
-
-static size_t NAME(row_query)(const struct NAME(state) *state, size_t r)
-{
-    const struct attention_block *block = state->block;
-    return block->first_query + (r < block->queries ? r : r % block->queries);
-}
-
-/* The row of a (B,H,Tq,..) result that row r of the block writes. */
-static ELEMENT *NAME(result_row)(const struct NAME(state) *state, const struct tensor *t, size_t r)
-{
-    return tensor_row(t, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
-}
-
-/* Row r of the block's weights: all Tk columns, of plan->weights_dtype. */
-static void *NAME(weights_row)(const struct NAME(state) *state, size_t r)
+/* Replaces row r's scores by exp(score - max). `full`: tile_is_full, where scores that are not finite are found only here. */
+static void NAME(stage_softmax)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r, REAL tile_max, bool full)
 {
     const struct attention_plan *plan = state->plan;
-    if (plan->weights_in_place)
-        return NAME(result_row)(state, &plan->results->weights, r);
-    return (char *)state->weight_rows + r * plan->Tk * dtype_bytes(plan->weights_dtype);
-}
-
-/* Copies a tile's scores, as they are now, to a (B,H,Tq,Tk) result. */
-static void NAME(store_stage)(const struct NAME(state) *state, const struct NAME(tile) *tile, const struct tensor *t)
-{
-    for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
-        const REAL *from = NAME(score_row)(state, tile, r);
-        ELEMENT *to = NAME(result_row)(state, t, r);
-        if (sizeof(ELEMENT) == sizeof(REAL) && t->stride[3] == 1)
-            memcpy(to + tile->first, from, tile->count * sizeof *to);
-        else
-            for (size_t j = 0; j < tile->count; j++)
-                to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)from[j];
+    REAL *row = NAME(score_row)(state, tile, r);
+    if (full && !isfinite(tile_max))
+        state->nonfinite[r] = true;
+    if (tile_max != MINUS_INFINITY && !state->nonfinite[r]) {
+        if (tile_max > state->max[r])
+            NAME(raise_max)(state, r, tile_max);
+        double sum = full ? (double)plan->kernels->KERNEL(exp_finite_row)(row, tile->count, state->max[r])
+                          : (double)plan->kernels->KERNEL(exp_row)(row, tile->count, state->max[r]);
+        state->sum[r] += sum;
+        state->nonfinite[r] = isnan(sum);
+        state->has_visible_key[r] = true;
     }
+    if (tile_max == MINUS_INFINITY || state->nonfinite[r]) /* the tile is masked, or the row is left to exact_row */
+        memset(row, 0, tile->count * sizeof *row);
+    if (plan->weights_wanted)
+        state->tile_max[tile->first / KEY_TILE * QUERY_TILE + r] = state->max[r];
 }
 
-/* The same for a stage before the bans; what overflowed on the way is computed again in double. */
-static void NAME(store_stage_exact)(const struct NAME(state) *state, const struct NAME(tile) *tile, const struct tensor *t,
-                                    bool capped)
+/* to = own * to + other * from; `to` counts as 0 where nothing was written to it yet. */
+static void NAME(row_add)(REAL *to, bool has_sums, double own, const REAL *from, double other, size_t count)
+{
+    for (size_t d = 0; d < count; d++)
+        to[d] = (REAL)((has_sums ? own * (double)to[d] : 0) + other * (double)from[d]);
+}
+
+/* Merges row r of a later split of the keys into the first split's. */
+static void NAME(row_merge)(struct NAME(state) *state, const struct NAME(state) *later, size_t r)
 {
     const struct attention_plan *plan = state->plan;
-    const struct attention_block *block = state->block;
-    NAME(store_stage)(state, tile, t);
-    for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
-        if (plan->kernels->KERNEL(finite_row)(NAME(score_row)(state, tile, r), tile->count))
-            continue;
-        ELEMENT *to = NAME(result_row)(state, t, r);
-        for (size_t j = 0; j < tile->count; j++) {
-            double score =
-                attention_score(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r), tile->first + j);
-            to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)(capped ? attention_capped(plan, score) : score);
-        }
-    }
+    size_t at = r * state->sums_stride;
+    state->nonfinite[r] |= later->nonfinite[r];
+    state->needs_exact[r] |= later->needs_exact[r];
+    if (!later->has_visible_key[r])
+        return;
+    double max = state->max[r] > later->max[r] ? (double)state->max[r] : (double)later->max[r];
+    double own = exp((double)state->max[r] - max), other = exp((double)later->max[r] - max);
+    state->needs_exact[r] |= state->has_nonfinite_sums[r] && own < NONFINITE_FACTOR_MIN;
+    state->needs_exact[r] |= later->has_nonfinite_sums[r] && other < NONFINITE_FACTOR_MIN;
+    if (state->sums != NULL)
+        NAME(row_add)(state->sums + at, state->has_sums[r], own, later->sums + at, other, plan->Dv);
+    if (later->has_nonfinite_sums[r])
+        NAME(row_add)(state->nonfinite_sums + at, state->has_nonfinite_sums[r], 1, later->nonfinite_sums + at, 1, plan->Dv);
+    state->has_nonfinite_sums[r] |= later->has_nonfinite_sums[r];
+    state->sum[r] = own * state->sum[r] + other * later->sum[r];
+    state->max[r] = (REAL)max;
+    state->has_visible_key[r] = state->has_sums[r] = true;
 }

@@ -1,128 +1,97 @@
-/* attention_split_kv.c: few queries against many keys (decoding). Packing would cost more than it saves, so keys and values are read
- * once, as they lie, for all query heads that share them; and the keys are cut into splits of fixed size, so that several
- * workers can share one head. The splits' maxima, denominators and sums are merged in order at the end. */
+#include "core/attention/split_kv.h"
+
 #include <assert.h>
 
-#include "core/attention/plan.h"
+#include "core/attention/store.h"
+#include "core/size.h"
 
-/* What one call keeps from its first phase to its second. */
-struct direct {
-    struct attention_plan *plan;
-    struct attention_block *blocks; /* [B,Hkv] */
-    void **states;                  /* [B,Hkv,splits] */
-    char *state_memory, *sums, *scores, *tile_max, *weight_rows;
-    size_t state_bytes, sums_bytes, scores_bytes, tile_max_bytes, weight_rows_bytes; /* of one split, or of one block */
-};
-
-#define SPLIT_KV_PARTS 7
-
-static size_t round_up(size_t bytes)
+static size_t aligned(size_t bytes)
 {
-    return size_add(bytes, ARENA_ALIGNMENT_BYTES - 1) / ARENA_ALIGNMENT_BYTES * ARENA_ALIGNMENT_BYTES;
+    return size_round_up(bytes, ARENA_ALIGNMENT_BYTES);
 }
 
-/* The sizes of one split's and one block's memory, and of all parts together in the order of the pointers above. */
-static void split_kv_sizes(const struct attention_plan *plan, struct direct *direct, size_t sizes[SPLIT_KV_PARTS])
+static size_t group_rows(const struct attention_plan *plan)
 {
-    size_t real = dtype_bytes(plan->work), rows = plan->H / plan->Hkv * plan->Tq;
+    return plan->H / plan->Hkv * plan->Tq;
+}
+
+void split_kv_init(struct split_kv *split_kv, struct attention_plan *plan, struct attention_memory *memory)
+{
+    size_t real = dtype_bytes(plan->work), rows = group_rows(plan);
     size_t blocks = size_multiply(plan->B, plan->Hkv), splits = size_multiply(blocks, plan->split_count);
-    bool row_scratch = plan->weights_wanted && !plan->weights_in_place;
-    direct->state_bytes = round_up(plan->work == DTYPE_F32 ? attention_split_bytes_f32() : attention_split_bytes_f64());
-    direct->sums_bytes =
-        plan->results->output.data == NULL ? 0 : round_up(2 * real * rows * plan->value_panel_count * plan->value_panel);
     size_t tiles = plan->weights_wanted ? plan->Tk / KEY_TILE + 1 : 0;
-    direct->scores_bytes = round_up(size_multiply(real * KERNEL_ROW_STRIDE * rows, tiles));
-    direct->tile_max_bytes = round_up(size_multiply(real * QUERY_TILE, tiles));
-    direct->weight_rows_bytes = row_scratch ? round_up(size_multiply(real * rows, plan->Tk)) : 0;
-    sizes[0] = size_multiply(blocks, sizeof *direct->blocks);
-    sizes[1] = size_multiply(splits, sizeof *direct->states);
-    sizes[2] = size_multiply(splits, direct->state_bytes);
-    sizes[3] = size_multiply(splits, direct->sums_bytes);
-    sizes[4] = size_multiply(blocks, direct->tile_max_bytes);
-    sizes[5] = size_multiply(blocks, direct->weight_rows_bytes);
-    sizes[6] = size_multiply(blocks, direct->scores_bytes);
+    bool output = plan->results->output.data != NULL;
+    bool weight_rows = plan->weights_wanted && !plan->weights_in_place;
+    *split_kv = (struct split_kv){
+        .plan = plan,
+        .state_bytes = aligned(attention_block_functions(plan)->state_bytes),
+        .sums_bytes = output ? aligned(2 * real * rows * plan->value_panel_count * plan->value_panel) : 0,
+        .scores_bytes = aligned(size_multiply(real * KERNEL_ROW_STRIDE * rows, tiles)),
+        .tile_max_bytes = aligned(size_multiply(real * QUERY_TILE, tiles)),
+        .weight_rows_bytes = weight_rows ? aligned(size_multiply(real * rows, plan->Tk)) : 0,
+    };
+    split_kv->blocks = attention_memory_take(memory, size_multiply(blocks, sizeof *split_kv->blocks));
+    split_kv->states = attention_memory_take(memory, size_multiply(splits, sizeof *split_kv->states));
+    split_kv->state_memory = attention_memory_take(memory, size_multiply(splits, split_kv->state_bytes));
+    split_kv->sums = attention_memory_take(memory, size_multiply(splits, split_kv->sums_bytes));
+    split_kv->scores = attention_memory_take(memory, size_multiply(blocks, split_kv->scores_bytes));
+    split_kv->tile_max = attention_memory_take(memory, size_multiply(blocks, split_kv->tile_max_bytes));
+    split_kv->weight_rows = attention_memory_take(memory, size_multiply(blocks, split_kv->weight_rows_bytes));
 }
 
-size_t attention_split_kv_cost(const struct attention_plan *plan)
+static char *at(char *memory, size_t i, size_t bytes)
 {
-    struct direct direct;
-    size_t sizes[SPLIT_KV_PARTS], cost = 0;
-    split_kv_sizes(plan, &direct, sizes);
-    for (size_t part = 0; part < SPLIT_KV_PARTS; part++)
-        cost = size_add(cost, arena_cost(sizes[part]));
-    return cost;
+    return memory == NULL ? NULL : memory + i * bytes;
 }
 
-static bool split_kv_alloc(struct direct *direct, struct arena *arena, struct error *err)
+/* A worker's scratch, but for what belongs to a split and to its block. */
+static struct attention_scratch scratch_of(const struct split_kv *split_kv, size_t split, size_t block, size_t worker)
 {
-    size_t sizes[SPLIT_KV_PARTS];
-    void *memory[SPLIT_KV_PARTS];
-    split_kv_sizes(direct->plan, direct, sizes);
-    for (size_t part = 0; part < SPLIT_KV_PARTS; part++)
-        if ((memory[part] = arena_alloc(arena, sizes[part], err)) == NULL)
-            return false;
-    direct->blocks = memory[0];
-    direct->states = memory[1];
-    direct->state_memory = memory[2];
-    direct->sums = memory[3];
-    direct->tile_max = memory[4];
-    direct->weight_rows = memory[5];
-    direct->scores = memory[6];
-    return true;
-}
-
-/* A worker's scratch with the places that belong to a split and to its block. */
-static struct attention_scratch scratch_of(const struct direct *direct, size_t split, size_t block, size_t worker)
-{
-    struct attention_scratch scratch = direct->plan->scratch[worker];
-    scratch.sums = direct->sums_bytes == 0 ? NULL : direct->sums + split * direct->sums_bytes;
-    scratch.tile_max = direct->tile_max + block * direct->tile_max_bytes;
-    scratch.weight_rows = direct->weight_rows + block * direct->weight_rows_bytes;
-    if (direct->scores_bytes != 0)
-        scratch.scores = direct->scores + block * direct->scores_bytes;
+    struct attention_scratch scratch = split_kv->plan->scratch[worker];
+    scratch.sums = at(split_kv->sums, split, split_kv->sums_bytes);
+    scratch.tile_max = at(split_kv->tile_max, block, split_kv->tile_max_bytes);
+    scratch.weight_rows = at(split_kv->weight_rows, block, split_kv->weight_rows_bytes);
+    if (split_kv->scores != NULL)
+        scratch.scores = at(split_kv->scores, block, split_kv->scores_bytes);
     return scratch;
 }
 
 static void task_split(void *argument, size_t task, size_t worker)
 {
-    struct direct *direct = argument;
-    struct attention_plan *plan = direct->plan;
+    struct split_kv *split_kv = argument;
+    struct attention_plan *plan = split_kv->plan;
     size_t block = task / plan->split_count, first = task % plan->split_count * SPLIT_KV_KEYS;
     size_t end = size_min(first + SPLIT_KV_KEYS, plan->Tk);
-    const struct attention_scratch scratch = scratch_of(direct, task, block, worker);
-    direct->states[task] = direct->state_memory + task * direct->state_bytes;
-    (plan->work == DTYPE_F32 ? attention_split_f32 : attention_split_f64)(plan, &direct->blocks[block], &scratch,
-                                                                          direct->states[task], first, end);
+    const struct attention_scratch scratch = scratch_of(split_kv, task, block, worker);
+    split_kv->states[task] = at(split_kv->state_memory, task, split_kv->state_bytes);
+    attention_block_functions(plan)->run_split(plan, &split_kv->blocks[block], &scratch, split_kv->states[task], first, end);
 }
 
-/* One block, or all blocks of an item in the order of their heads where these are summed up to a mean. */
+/* One block; or all blocks of an item in the order of their heads, where these are summed to a mean. */
 static void task_merge(void *argument, size_t task, size_t worker)
 {
-    struct direct *direct = argument;
-    struct attention_plan *plan = direct->plan;
+    struct split_kv *split_kv = argument;
+    struct attention_plan *plan = split_kv->plan;
     size_t blocks = plan->mean_wanted ? plan->Hkv : 1;
     (void)worker;
     if (atomic_load_explicit(&plan->stopped, memory_order_relaxed))
         return;
     for (size_t block = task * blocks; block < (task + 1) * blocks; block++) {
-        void *const *states = direct->states + block * plan->split_count;
-        (plan->work == DTYPE_F32 ? attention_merge_f32 : attention_merge_f64)(plan, states, plan->split_count);
-        attention_store(plan, &direct->blocks[block], direct->weight_rows + block * direct->weight_rows_bytes);
+        void *const *states = split_kv->states + block * plan->split_count;
+        attention_block_functions(plan)->merge_splits(plan, states, plan->split_count);
+        attention_store(plan, &split_kv->blocks[block], at(split_kv->weight_rows, block, split_kv->weight_rows_bytes));
     }
 }
 
-bool attention_split_kv(struct attention_plan *plan, struct arena *arena, struct error *err)
+void split_kv_run(struct split_kv *split_kv)
 {
-    struct direct direct = {.plan = plan};
+    struct attention_plan *plan = split_kv->plan;
     size_t blocks = plan->B * plan->Hkv, group = plan->H / plan->Hkv;
     assert(plan->split_count > 0);
-    if (!split_kv_alloc(&direct, arena, err))
-        return false;
     for (size_t i = 0; i < blocks; i++) {
         size_t g = i % plan->Hkv;
-        attention_block_init(plan, i / plan->Hkv, g, g * group, plan->Tq, 0, group * plan->Tq, &direct.blocks[i]);
+        attention_block_init(plan, i / plan->Hkv, g, g * group, plan->Tq, 0, group_rows(plan), &split_kv->blocks[i]);
     }
-    executor_run(plan->runner, blocks * plan->split_count, task_split, &direct);
-    executor_run(plan->runner, plan->mean_wanted ? plan->B : blocks, task_merge, &direct);
-    return true;
+    executor_run(plan->runner, blocks * plan->split_count, task_split, split_kv);
+    executor_run(plan->runner, plan->mean_wanted ? plan->B : blocks, task_merge, split_kv);
 }

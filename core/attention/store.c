@@ -1,5 +1,6 @@
-/* attention_store.c: a block's weights to the results that could not take them as they came, and to the mean over heads. */
-#include "core/attention/plan.h"
+#include "core/attention/store.h"
+
+#include "core/size.h"
 
 static double get_real(const void *data, enum dtype dtype, ptrdiff_t at)
 {
@@ -20,8 +21,8 @@ static void *mean_row_at(const struct tensor *mean, size_t b, size_t i)
     return (char *)mean->data + offset * (ptrdiff_t)dtype_bytes(mean->dtype);
 }
 
-/* The sum over heads starts at 0, and stays there where there are none. */
-void attention_mean_start(const struct attention_plan *plan, size_t b, size_t first_query)
+/* The sum over heads starts at 0, and stays 0 where there are no heads. */
+void attention_store_mean_zero(const struct attention_plan *plan, size_t b, size_t first_query)
 {
     const struct tensor *mean = &plan->results->mean_weights;
     size_t end = size_min(first_query + QUERY_TILE, plan->Tq);

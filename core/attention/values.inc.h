@@ -1,23 +1,22 @@
-/* attention_values.inc.h: the product with the values. What is not finite in a value reaches only the rows that see it: the product
- * takes zeros in its place, and its own contributions, infinities and NaN, are summed up apart. Included once a precision by
- * attention_block.inc.h. */
+/* values.inc.h: the product of weights and values. What is not finite in a value reaches only the rows that see it: the product takes
+ * zeros in its place, and what infinities and NaN contribute is summed separately (nonfinite_sums). */
 
 static bool NAME(value_is_nonfinite)(const struct NAME(state) *state, size_t j)
 {
     const struct attention_plan *plan = state->plan;
-    if (!plan->direct)
+    if (!plan->split_kv)
         return plan->nonfinite_values[NAME(group_head)(state) * plan->Tk + j] != 0;
     return !plan->kernels->KERNEL(finite_row)(tensor_row(&plan->params->value, state->block->b, state->block->g, j), plan->Dv);
 }
 
-/* Adds what of value j is not finite to row r, which gives it `weight`. One that vanished is no zero yet: what zero times
- * infinity is, attention_row_output shall say. */
+/* Adds what of value j is not finite to row r, which gives it `weight`. A weight that underflowed is not zero, so its product with an
+ * infinity is left to exact_row_output. */
 static void NAME(add_nonfinite_value)(struct NAME(state) *state, size_t r, size_t j, REAL weight)
 {
     const struct attention_plan *plan = state->plan;
     const struct tensor *value = &plan->params->value;
     const ELEMENT *from = tensor_row(value, state->block->b, state->block->g, j);
-    REAL *to = state->apart + r * state->sums_stride;
+    REAL *to = state->nonfinite_sums + r * state->sums_stride;
     if (weight == 0) {
         state->needs_exact[r] = true;
         return;
@@ -37,7 +36,7 @@ static bool NAME(add_nonfinite_values)(struct NAME(state) *state, const struct N
     const struct attention_plan *plan = state->plan;
     const struct attention_block *block = state->block;
     bool nonfinite = false;
-    if (!plan->direct && !atomic_load_explicit(&plan->has_nonfinite_values, memory_order_relaxed))
+    if (!plan->split_kv && !atomic_load_explicit(&plan->has_nonfinite_values, memory_order_relaxed))
         return false;
     for (size_t j = tile->first; j < tile->first + tile->count; j++) {
         if (!NAME(value_is_nonfinite)(state, j))
@@ -93,21 +92,12 @@ static void NAME(stage_values)(struct NAME(state) *state, const struct NAME(tile
         .depth = tile->count,
         .a = NAME(score_row)(state, tile, tile->row),
         .alpha = 1,
-        .add = state->summed[tile->row],
+        .add = state->has_sums[tile->row],
         .c = state->sums + tile->row * state->sums_stride,
         .c_stride = state->sums_stride,
     };
     NAME(values_set)(state, tile, NAME(add_nonfinite_values)(state, tile), &product);
     plan->kernels->KERNEL(product)(&product);
     for (size_t r = tile->row; r < tile->row + tile->rows; r++)
-        state->summed[r] = true;
-}
-
-/* What the sums of row r are multiplied by when a larger score is found. Where that all but takes away weights that met an
- * infinity, zero times infinity is near, and attention_row_output shall say. */
-static void NAME(scale_sums)(struct NAME(state) *state, size_t r, double factor)
-{
-    REAL *sums = state->sums + r * state->sums_stride;
-    state->plan->kernels->KERNEL(scale_row)(sums, sums, state->plan->Dv, (REAL)factor);
-    state->needs_exact[r] |= state->has_nonfinite_sums[r] && factor < NONFINITE_FACTOR_MIN;
+        state->has_sums[r] = true;
 }

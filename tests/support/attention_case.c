@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/attention/plan.h"
+#include "core/kernels/kernels.h"
+#include "core/precision.h"
+#include "core/size.h"
 
 void attention_dims_outgrow_double(struct attention_dims *dims)
 {

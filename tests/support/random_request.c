@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/attention/plan.h"
+#include "core/precision.h"
 #include "core/size.h"
 #include "core/tensor.h"
 #include "tests/support/torch_draw.h"

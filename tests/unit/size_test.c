@@ -33,6 +33,14 @@ static void overflow_stays_through_a_sum(void **state)
     assert_true(size_multiply(size_add(SIZE_MAX, 1), 4) == SIZE_MAX);
 }
 
+static void rounds_up_to_a_unit(void **state)
+{
+    (void)state;
+    assert_true(size_round_up(0, 64) == 0 && size_round_up(1, 64) == 64 && size_round_up(64, 64) == 64);
+    assert_true(size_round_up(65, 64) == 128 && size_round_up(SIZE_MAX - 64, 64) == SIZE_MAX - 63);
+    assert_true(size_round_up(SIZE_MAX - 62, 64) == SIZE_MAX && size_round_up(SIZE_MAX, 64) == SIZE_MAX);
+}
+
 static void picks_the_smaller_and_the_larger(void **state)
 {
     (void)state;
@@ -56,6 +64,7 @@ int main(void)
         cmocka_unit_test(adds),
         cmocka_unit_test(multiplies),
         cmocka_unit_test(overflow_stays_through_a_sum),
+        cmocka_unit_test(rounds_up_to_a_unit),
         cmocka_unit_test(picks_the_smaller_and_the_larger),
         cmocka_unit_test(says_an_overflow_without_a_number),
     };

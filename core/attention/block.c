@@ -1,0 +1,27 @@
+#include "core/attention/block.h"
+
+#include "core/attention/mask.h"
+#include "core/size.h"
+
+/* block_f32.c, block_f64.c, block_f32_in_f64.c */
+extern const struct attention_block_functions attention_block_f32, attention_block_f64, attention_block_f32_in_f64;
+
+const struct attention_block_functions *attention_block_functions(const struct attention_plan *plan)
+{
+    static const struct attention_block_functions *const functions[] = {
+        [ATTENTION_F32] = &attention_block_f32,
+        [ATTENTION_F64] = &attention_block_f64,
+        [ATTENTION_F32_IN_F64] = &attention_block_f32_in_f64,
+    };
+    return functions[plan->precision];
+}
+
+void attention_block_init(const struct attention_plan *plan, size_t b, size_t g, size_t head, size_t queries,
+                          size_t first_query, size_t rows, struct attention_block *ret)
+{
+    *ret = (struct attention_block){.b = b, .g = g, .head = head, .first_query = first_query, .queries = queries, .rows = rows};
+    size_t begin, unused;
+    attention_visible(plan, b, first_query, &begin, &unused);
+    attention_visible(plan, b, first_query + queries - 1, &unused, &ret->key_end);
+    ret->key_begin = size_min(begin / plan->key_panel * plan->key_panel, ret->key_end);
+}

@@ -1,0 +1,39 @@
+/* block.h: rows of scores that are computed together, over their keys. Written once, block.inc.h, for each precision. */
+#ifndef ATTND_CORE_ATTENTION_BLOCK_H
+#define ATTND_CORE_ATTENTION_BLOCK_H
+
+#include "core/attention/plan.h"
+
+/* Queries of one head, or of several heads that share a key head. Row r is query first_query + r % queries of head `head` + r /
+ * queries. */
+struct attention_block {
+    size_t b, g, head; /* item, key head, first query head */
+    size_t first_query, queries;
+    size_t rows;               /* <= QUERY_TILE */
+    size_t key_begin, key_end; /* the keys that some row of the block may see by position */
+};
+
+void attention_block_init(const struct attention_plan *plan, size_t b, size_t g, size_t head, size_t queries,
+                          size_t first_query, size_t rows, struct attention_block *ret);
+
+/* One precision's functions. */
+struct attention_block_functions {
+    /* One tile of keys and values of key head g of item b into the plan's panels. */
+    void (*pack)(struct attention_plan *plan, size_t b, size_t g, size_t first);
+
+    /* A block over all its keys, to results. */
+    void (*run)(struct attention_plan *plan, const struct attention_block *block, const struct attention_scratch *scratch);
+
+    /* A block over the keys [first, end) alone, leaving its softmax state in `state`, state_bytes large. */
+    void (*run_split)(struct attention_plan *plan, const struct attention_block *block, const struct attention_scratch *scratch,
+                      void *state, size_t first, size_t end);
+    size_t state_bytes;
+
+    /* The states of all splits, merged in order, to results. */
+    void (*merge_splits)(struct attention_plan *plan, void *const *states, size_t count);
+};
+
+/* Of the plan's precision. */
+const struct attention_block_functions *attention_block_functions(const struct attention_plan *plan);
+
+#endif

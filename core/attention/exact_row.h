@@ -1,0 +1,18 @@
+/* exact_row.h: one row at a time in double, for rows whose numbers overflow or are not finite. */
+#ifndef ATTND_CORE_ATTENTION_EXACT_ROW_H
+#define ATTND_CORE_ATTENTION_EXACT_ROW_H
+
+#include "core/attention/plan.h"
+
+/* Writes the row's output, masked scores and lse, and its weights to `ret_weights` (contiguous, of plan->weights_dtype; NULL: not
+ * wanted). */
+void exact_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights);
+
+/* The output alone, of a row whose scores are finite: the other results then don't depend on whether it is asked for. */
+void exact_row_output(const struct attention_plan *plan, size_t b, size_t h, size_t i);
+
+/* scale * q.k of one pair, and the same after softcap. */
+double exact_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j);
+double exact_capped_score(const struct attention_plan *plan, double score);
+
+#endif

@@ -1,0 +1,61 @@
+#include "core/attention/memory.h"
+
+#include "core/size.h"
+
+void *attention_memory_take(struct attention_memory *memory, size_t bytes)
+{
+    if (bytes == 0 || memory->failed)
+        return NULL;
+    memory->cost = size_add(memory->cost, arena_cost(bytes));
+    if (memory->arena == NULL)
+        return NULL;
+    void *taken = arena_alloc(memory->arena, bytes, memory->err);
+    memory->failed = taken == NULL;
+    return taken;
+}
+
+/* split_kv.c has what belongs to a split in memory of its own. */
+static void scratch_take(struct attention_memory *memory, const struct attention_plan *plan, struct attention_scratch *ret)
+{
+    size_t real = dtype_bytes(plan->work);
+    size_t rows = plan->split_kv ? SPLIT_KV_ROWS_MAX : size_min(plan->Tq, QUERY_TILE);
+    size_t chunks = plan->split_kv ? 1 : size_max(size_pieces(plan->D, KERNEL_DEPTH_MAX), 1);
+    size_t query_rows = size_add(size_multiply(chunks - 1, QUERY_TILE), rows);
+    size_t sums_columns = size_multiply(plan->value_panel_count, plan->value_panel);
+    size_t tiles = plan->Tk / KEY_TILE + 1;
+    bool output = plan->results->output.data != NULL && !plan->split_kv;
+    bool weights = plan->weights_wanted && !plan->split_kv;
+    size_t score_rows = plan->weights_wanted ? (weights ? size_multiply(rows, tiles) : 0) : size_min(rows, plan->rows_at_once);
+    ret->queries = attention_memory_take(memory, size_multiply(real * KERNEL_ROW_STRIDE, query_rows));
+    ret->scores = attention_memory_take(memory, size_multiply(real * KERNEL_ROW_STRIDE, score_rows));
+    ret->sums = attention_memory_take(memory, output ? size_multiply(2 * real * rows, sums_columns) : 0);
+    size_t weight_row = size_multiply(dtype_bytes(plan->weights_dtype), plan->Tk);
+    ret->weight_rows = attention_memory_take(memory, weights && !plan->weights_in_place ? size_multiply(rows, weight_row) : 0);
+    ret->tile_max = attention_memory_take(memory, weights ? size_multiply(real * QUERY_TILE, tiles) : 0);
+    ret->clean_values = attention_memory_take(memory, plan->values_in_place ? size_multiply(real * KEY_TILE, plan->Dv) : 0);
+}
+
+/* Keys of no dimensions have panels, of no numbers. */
+static void panels_take(struct attention_memory *memory, struct attention_plan *plan)
+{
+    size_t group_bytes = size_multiply(plan->group_heads, dtype_bytes(plan->work));
+    size_t keys = size_multiply(plan->key_panel_count, plan->key_panel);
+    size_t columns = size_multiply(plan->value_panel_count, plan->value_panel);
+    bool values = plan->results->output.data != NULL && plan->Dv > 0;
+    size_t keys_bytes = size_multiply(group_bytes, size_multiply(keys, plan->D));
+    size_t values_bytes = size_multiply(group_bytes, size_multiply(plan->Tk, columns));
+    plan->key_panels = attention_memory_take(memory, size_max(keys_bytes, 1));
+    plan->value_panels = attention_memory_take(memory, values && !plan->values_in_place ? values_bytes : 0);
+    plan->nonfinite_values = attention_memory_take(memory, values ? size_multiply(plan->group_heads, plan->Tk) : 0);
+}
+
+void attention_memory_plan(struct attention_memory *memory, struct attention_plan *plan)
+{
+    size_t workers = executor_worker_count(plan->runner);
+    struct attention_scratch unused;
+    plan->scratch = attention_memory_take(memory, workers * sizeof *plan->scratch);
+    if (!plan->split_kv)
+        panels_take(memory, plan);
+    for (size_t worker = 0; worker < workers; worker++)
+        scratch_take(memory, plan, plan->scratch == NULL ? &unused : &plan->scratch[worker]);
+}

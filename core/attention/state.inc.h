@@ -1,0 +1,136 @@
+/* state.inc.h: a block while it goes through its keys, and where its rows are. */
+
+struct NAME(state) {
+    struct attention_plan *plan;
+    const struct attention_block *block;
+    REAL *queries; /* packed: struct attention_scratch */
+    REAL *scores;
+    REAL *sums;           /* the output before the division; NULL: output not wanted */
+    REAL *nonfinite_sums; /* as sums: what values that are not finite add to them */
+    size_t sums_stride;
+    void *weight_rows; /* NULL: the result's */
+    REAL *tile_max;
+    REAL *clean_values;                        /* [KEY_TILE, Dv], where values are in place */
+    size_t begin[QUERY_TILE], end[QUERY_TILE]; /* the keys each row may see by position */
+    REAL max[QUERY_TILE];                      /* running */
+    double sum[QUERY_TILE];                    /* running denominator, against max */
+    bool has_visible_key[QUERY_TILE];          /* some key was not masked */
+    bool nonfinite[QUERY_TILE];                /* a score is not finite: exact_row computes the row */
+    bool needs_exact[QUERY_TILE];              /* the output needs more than this precision: exact_row_output computes it */
+    bool has_nonfinite_sums[QUERY_TILE];       /* nonfinite_sums holds something */
+    bool has_sums[QUERY_TILE];                 /* sums holds something */
+};
+
+/* The keys [first, first + count) for the rows [row, row + rows) of a block. */
+struct NAME(tile) {
+    size_t first, count;
+    size_t row, rows;
+};
+
+/* The tile of keys [first, end), cut at the next tile's edge, for rows [row, ...) that one product takes. */
+static struct NAME(tile) NAME(tile_at)(const struct NAME(state) *state, size_t first, size_t end, size_t row)
+{
+    size_t edge = (first / KEY_TILE + 1) * KEY_TILE;
+    return (struct NAME(tile)){.first = first,
+                               .count = size_min(end, edge) - first,
+                               .row = row,
+                               .rows = size_min(state->plan->rows_at_once, state->block->rows - row)};
+}
+
+/* Leaves out keys that none of the tile's rows may see, whole panels before and single keys behind. Where a result has a number
+ * for each key, all of the block's are needed. */
+static void NAME(tile_clip)(const struct NAME(state) *state, struct NAME(tile) *tile)
+{
+    if (state->plan->stages_wanted)
+        return;
+    size_t end = size_min(tile->first + tile->count, state->end[tile->row + tile->rows - 1]);
+    size_t begin = state->begin[tile->row] / state->plan->key_panel * state->plan->key_panel;
+    tile->first = size_max(tile->first, begin);
+    tile->count = end > tile->first ? end - tile->first : 0;
+}
+
+/* Where row r of the tile has its scores: see struct attention_scratch. */
+static REAL *NAME(score_row)(const struct NAME(state) *state, const struct NAME(tile) *tile, size_t r)
+{
+    size_t kept = state->plan->score_rows;
+    if (kept == 0)
+        return state->scores + (r - tile->row) * KERNEL_ROW_STRIDE;
+    return state->scores + (tile->first / KEY_TILE * kept + r) * KERNEL_ROW_STRIDE + tile->first % KEY_TILE;
+}
+
+/* The block's key head, counted from the head group's first. */
+static size_t NAME(group_head)(const struct NAME(state) *state)
+{
+    return state->block->b * state->plan->Hkv + state->block->g - state->plan->group_first;
+}
+
+/* The head and the query of row r. */
+static size_t NAME(row_head)(const struct NAME(state) *state, size_t r)
+{
+    const struct attention_block *block = state->block;
+    return r < block->queries ? block->head : block->head + r / block->queries;
+}
+
+static size_t NAME(row_query)(const struct NAME(state) *state, size_t r)
+{
+    const struct attention_block *block = state->block;
+    return block->first_query + (r < block->queries ? r : r % block->queries);
+}
+
+/* The row of a (B,H,Tq,..) result that row r of the block writes. */
+static ELEMENT *NAME(result_row)(const struct NAME(state) *state, const struct tensor *t, size_t r)
+{
+    return tensor_row(t, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
+}
+
+/* Row r of the block's weights: all Tk columns, of plan->weights_dtype. */
+static void *NAME(weights_row)(const struct NAME(state) *state, size_t r)
+{
+    const struct attention_plan *plan = state->plan;
+    if (plan->weights_in_place)
+        return NAME(result_row)(state, &plan->results->weights, r);
+    return (char *)state->weight_rows + r * plan->Tk * dtype_bytes(plan->weights_dtype);
+}
+
+static void NAME(queries_pack)(struct NAME(state) *state)
+{
+    const struct attention_plan *plan = state->plan;
+    const struct tensor *query = &plan->params->query;
+    for (size_t r = 0; r < state->block->rows; r++) {
+        const ELEMENT *row = NAME(result_row)(state, query, r);
+        for (size_t first = 0; first < plan->D; first += KERNEL_DEPTH_MAX) {
+            REAL *to = state->queries + (first / KERNEL_DEPTH_MAX * QUERY_TILE + r) * KERNEL_ROW_STRIDE;
+            size_t count = size_min(KERNEL_DEPTH_MAX, plan->D - first);
+            if (sizeof(ELEMENT) == sizeof(REAL) && query->stride[3] == 1) /* a copy: GCC's own waits for each row's memory */
+                plan->kernels->KERNEL(scale_row)(to, (const REAL *)row + first, count, 1);
+            else
+                for (size_t d = 0; d < count; d++)
+                    to[d] = (REAL)row[(ptrdiff_t)(first + d) * query->stride[3]];
+        }
+    }
+}
+
+/* Only what belongs to the block's rows is set: a small block should not pay for a large one's. */
+static void NAME(state_init)(struct NAME(state) *state, struct attention_plan *plan, const struct attention_block *block,
+                             const struct attention_scratch *scratch, bool with_sink)
+{
+    state->plan = plan;
+    state->block = block;
+    state->queries = scratch->queries;
+    state->scores = scratch->scores;
+    state->sums = scratch->sums;
+    state->sums_stride = plan->value_panel_count * plan->value_panel;
+    state->nonfinite_sums = state->sums == NULL ? NULL : state->sums + block->rows * state->sums_stride;
+    state->weight_rows = scratch->weight_rows;
+    state->tile_max = scratch->tile_max;
+    state->clean_values = scratch->clean_values;
+    for (size_t r = 0; r < block->rows; r++) {
+        const double *sinks = with_sink ? plan->params->sinks : NULL;
+        attention_visible(plan, block->b, NAME(row_query)(state, r), &state->begin[r], &state->end[r]);
+        state->max[r] = sinks == NULL ? MINUS_INFINITY : (REAL)sinks[NAME(row_head)(state, r)];
+        state->sum[r] = sinks == NULL ? 0 : 1;
+        state->has_visible_key[r] = state->nonfinite[r] = state->needs_exact[r] = false;
+        state->has_sums[r] = state->has_nonfinite_sums[r] = false;
+    }
+    NAME(queries_pack)(state);
+}
