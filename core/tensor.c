@@ -6,19 +6,6 @@
 
 #include "core/size.h"
 
-const char *dtype_name(enum dtype dtype)
-{
-    switch (dtype) {
-    case DTYPE_F32:
-        return "float32";
-    case DTYPE_F64:
-        return "float64";
-    case DTYPE_BOOL:
-        return "bool";
-    }
-    return "";
-}
-
 struct tensor tensor_contiguous(void *data, enum dtype dtype, size_t rank, const size_t *shape)
 {
     assert(rank <= TENSOR_RANK_MAX);

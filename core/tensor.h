@@ -30,8 +30,6 @@ static inline size_t dtype_bytes(enum dtype dtype)
     return dtype == DTYPE_F64 ? sizeof(double) : dtype == DTYPE_F32 ? sizeof(float) : 1;
 }
 
-const char *dtype_name(enum dtype dtype); /* "float32", "float64", "bool" */
-
 /* A row-major view: the last axis has stride 1. */
 struct tensor tensor_contiguous(void *data, enum dtype dtype, size_t rank, const size_t *shape);
 

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "api/json/token.h"
+#include "api/number/element_type.h"
 #include "api/number/read.h"
 
 #define QUOTED_STRING_CHARACTERS_MAX 20
@@ -164,7 +165,7 @@ bool array_error_overflow(const struct array_reader *reading, size_t depth, cons
     char pointer[ERROR_POINTER_BYTES_MAX], quote[TOKEN_QUOTE_BYTES_MAX];
     token_quote(at, token_word_end(at, reading->end), QUOTED_WORD_CHARACTERS_MAX, quote);
     return error_set_at(reading->err, ERROR_INVALID, pointer_to(reading, depth, pointer), "%s overflows %s", quote,
-                        dtype_name(reading->dtype));
+                        element_dtype_name(reading->dtype));
 }
 
 bool array_error_after(const struct array_reader *reading, size_t depth, const char *at)

@@ -138,14 +138,6 @@ void pointer_append(const char *pointer, const char *name, char *ret, size_t ret
         ret[used] = '\0';
 }
 
-bool document_unknown(const char *name, const char *pointer, const char *const *names, struct error *err)
-{
-    const char *nearest = suggest_nearest(name, names);
-    if (nearest == NULL)
-        return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field", name);
-    return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field; did you mean %s?", name, nearest);
-}
-
 bool document_known(const json_t *object, const char *pointer, const char *const *names, struct error *err)
 {
     const char *name;
@@ -158,7 +150,7 @@ bool document_known(const json_t *object, const char *pointer, const char *const
         char place[ERROR_POINTER_BYTES_MAX];
         pointer_append(pointer, name, place, sizeof place);
         if (names[i] == NULL)
-            return document_unknown(name, place, names, err);
+            return suggest_refuse(name, place, names, err);
     }
     return true;
 }

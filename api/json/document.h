@@ -32,12 +32,9 @@ bool document_refuse(const struct extract *extract, const json_t *value, const c
 /* The member `name`; NULL where it is absent, or null, which is how some languages leave a member out. */
 const json_t *document_member(const json_t *object, const char *name);
 
-/* Fails on the first member of `object` whose name is not in `names` (NULL-terminated), with the nearest known name. */
+/* Fails on the first member of `object` whose name is not in `names` (NULL-terminated), with the name that was meant (suggest.h). */
 bool document_known(const json_t *object, const char *pointer, const char *const *names, struct error *err)
     __attribute__((warn_unused_result));
-
-/* Sets "no such field", with the nearest of `names`; always returns false. */
-bool document_unknown(const char *name, const char *pointer, const char *const *names, struct error *err);
 
 bool document_integer(const struct extract *extract, const json_t *value, const char *pointer, int64_t min, int64_t max,
                       int64_t *ret, struct error *err) __attribute__((warn_unused_result));

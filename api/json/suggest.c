@@ -1,15 +1,14 @@
 #include "api/json/suggest.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "core/size.h"
 
-#define NAME_BYTES_MAX 32 /* longer names are near to none of ours */
+#define NAME_BYTES_MAX 32 /* longer names resemble none of ours */
 
-/* What the same thing is called in PyTorch, ONNX, FlashAttention, JAX, Keras and Hugging Face's models. */
+/* The names that PyTorch, ONNX, FlashAttention, JAX, Keras and Hugging Face's models have for the same fields. */
 static const struct {
     const char *theirs, *ours;
 } aliases[] = {
@@ -77,7 +76,7 @@ static bool is_listed(const char *name, const char *const *names)
     return false;
 }
 
-/* Letters to insert, drop or change to get from one name to the other (Levenshtein 1966), cases alike. */
+/* How many letters to insert, delete or replace to get from one name to the other (Levenshtein 1966), ignoring case. */
 static size_t edits(const char *a, const char *b)
 {
     size_t row[NAME_BYTES_MAX + 1];
@@ -112,4 +111,12 @@ const char *suggest_nearest(const char *name, const char *const *names)
             nearest = names[i];
     }
     return nearest;
+}
+
+bool suggest_refuse(const char *name, const char *pointer, const char *const *names, struct error *err)
+{
+    const char *nearest = suggest_nearest(name, names);
+    if (nearest == NULL)
+        return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field", name);
+    return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field; did you mean %s?", name, nearest);
 }

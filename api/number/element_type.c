@@ -6,7 +6,16 @@
 
 #include "core/size.h"
 
-#define BLOCK_NUMBERS ((size_t)4096) /* converted before it is asked whether one of them overflowed */
+#define BLOCK_NUMBERS ((size_t)4096) /* converted before one look at whether any overflowed */
+
+/* clang-format off */
+const char *const element_names[ELEMENT_NAMINGS][ELEMENT_TYPES + 1] = {
+    /* as enum element_type: F64        F32        F16        BF16        BOOL    I64 */
+    [ELEMENT_NAMES_PLAIN] = {"float64", "float32", "float16", "bfloat16", "bool", "int64", NULL},
+    [ELEMENT_NAMES_SAFETENSORS] = {"F64", "F32",   "F16",     "BF16",     "BOOL", "I64",   NULL},
+    [ELEMENT_NAMES_KSERVE] = {"FP64",   "FP32",    "FP16",    "BF16",     "BOOL", "INT64", NULL},
+};
+/* clang-format on */
 
 size_t element_bytes(enum element_type element_type)
 {
@@ -16,13 +25,19 @@ size_t element_bytes(enum element_type element_type)
     return bytes[element_type];
 }
 
-const char *element_name(enum element_type element_type)
+bool element_is_float(enum element_type element_type)
 {
-    static const char *const names[ELEMENT_TYPES] = {
-        [ELEMENT_F64] = "float64",   [ELEMENT_F32] = "float32", [ELEMENT_F16] = "float16",
-        [ELEMENT_BF16] = "bfloat16", [ELEMENT_BOOL] = "bool",   [ELEMENT_I64] = "int64",
-    };
-    return names[element_type];
+    return element_type != ELEMENT_BOOL && element_type != ELEMENT_I64;
+}
+
+enum element_type element_of_dtype(enum dtype dtype)
+{
+    return dtype == DTYPE_F32 ? ELEMENT_F32 : dtype == DTYPE_F64 ? ELEMENT_F64 : ELEMENT_BOOL;
+}
+
+const char *element_dtype_name(enum dtype dtype)
+{
+    return element_names[ELEMENT_NAMES_PLAIN][element_of_dtype(dtype)];
 }
 
 static uint32_t bits_of(float x)
@@ -115,7 +130,7 @@ static double round_one(enum element_type element_type, double x)
     }
 }
 
-/* The format of a tensor's own numbers, or a wider one: each of them is one of its. */
+/* Each of the tensor's numbers can be held as it is: the element type is theirs, or a wider one. */
 static bool holds_all(enum element_type element_type, const struct tensor *t)
 {
     return element_type == ELEMENT_F64 || (element_type == ELEMENT_F32 && t->dtype == DTYPE_F32);
@@ -155,7 +170,7 @@ static bool overflows(double x, double from)
 size_t element_overflow(enum element_type element_type, const struct tensor *t)
 {
     const double from = overflow_from(element_type);
-    const enum element_type own = t->dtype == DTYPE_F32 ? ELEMENT_F32 : ELEMENT_F64;
+    const enum element_type own = element_of_dtype(t->dtype);
     size_t count = tensor_count(t), i = holds_all(element_type, t) || from > DBL_MAX ? count : 0;
     while (i < count && !overflows(element_number(own, t->data, i), from))
         i++;
@@ -192,7 +207,7 @@ double element_number(enum element_type element_type, const void *bytes, size_t 
     return read_one(element_type, (const char *)bytes + index * element_bytes(element_type));
 }
 
-/* float64 to float32: the one way in which numbers from bytes can overflow. Nothing jumps on what they are. */
+/* float64 to float32, the only conversion of bytes that can overflow, without a branch on the numbers. */
 static bool narrow(const char *from, size_t count, float *ret)
 {
     const double overflow = overflow_from(ELEMENT_F32);
@@ -223,7 +238,7 @@ size_t element_read(enum element_type element_type, const void *bytes, const str
     const char *from = bytes;
     size_t count = tensor_count(ret), step = element_bytes(element_type);
     bool same =
-        (element_type == ELEMENT_F32 && ret->dtype == DTYPE_F32) || (element_type == ELEMENT_F64 && ret->dtype == DTYPE_F64);
+        element_type == element_of_dtype(ret->dtype) && ret->dtype != DTYPE_BOOL; /* whose bytes may be others than 0 and 1 */
     if (same && count > 0) {
         memcpy(ret->data, from, count * step);
         return count;
@@ -246,8 +261,7 @@ size_t element_read(enum element_type element_type, const void *bytes, const str
 size_t element_pack(enum element_type element_type, const struct tensor *t)
 {
     size_t count = tensor_count(t), step = element_bytes(element_type);
-    bool same =
-        (element_type == ELEMENT_F32 && t->dtype == DTYPE_F32) || (element_type == ELEMENT_F64 && t->dtype == DTYPE_F64);
+    bool same = element_type == element_of_dtype(t->dtype);
     for (size_t i = 0; i < count && !same; i++) {
         char *to = (char *)t->data + i * step;
         double x = t->dtype == DTYPE_F32 ? (double)((const float *)t->data)[i] : ((const double *)t->data)[i];

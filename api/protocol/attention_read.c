@@ -7,45 +7,40 @@
 #include "api/json/document.h"
 #include "api/number/write.h"
 
-/* One field on its way in. */
+struct decoder;
+typedef bool decode_function(const struct decoder *d, const json_t *value);
+
+struct field {
+    const char *name;
+    decode_function *decode;
+    enum request_tensor tensor; /* of decode_tensor */
+};
+
+/* A field being decoded. */
 struct decoder {
+    const struct field *field;
     const struct extract *extract;
     struct request *request;
     struct attention_reply *reply;
-    const char *pointer;
+    const char *pointer; /* to the field */
     struct error *err;
 };
 
-typedef bool decode_function(const struct decoder *d, const json_t *value);
-
-static bool decode_tensor(const struct decoder *d, const json_t *value, enum request_tensor which)
+static bool decode_tensor(const struct decoder *d, const json_t *value)
 {
+    enum request_tensor which = d->field->tensor;
     return tensor_input_read(d->extract, value, d->pointer,
                              which == REQUEST_MASK ? TENSOR_INPUT_NUMBERS_OR_BOOLS : TENSOR_INPUT_NUMBERS,
                              &d->request->tensors[which], d->err);
 }
 
-#define DECODE_TENSOR(field, which)                                                                                            \
-    static bool decode_##field(const struct decoder *d, const json_t *value)                                                   \
-    {                                                                                                                          \
-        return decode_tensor(d, value, which);                                                                                 \
-    }
-DECODE_TENSOR(x, REQUEST_X)
-DECODE_TENSOR(context, REQUEST_CONTEXT)
-DECODE_TENSOR(query, REQUEST_QUERY)
-DECODE_TENSOR(key, REQUEST_KEY)
-DECODE_TENSOR(value, REQUEST_VALUE)
-DECODE_TENSOR(past_key, REQUEST_PAST_KEY)
-DECODE_TENSOR(past_value, REQUEST_PAST_VALUE)
-DECODE_TENSOR(mask, REQUEST_MASK)
-
 /* W, or {"weight": W, "bias": b}. */
-static bool decode_layer(const struct decoder *d, const json_t *value, const char *name, enum request_projection which)
+static bool decode_layer(const struct decoder *d, const json_t *value, enum request_projection which)
 {
     static const char *const names[] = {"weight", "bias", NULL};
     struct request *request = d->request;
     char pointer[TENSOR_INPUT_POINTER_BYTES_MAX], member[TENSOR_INPUT_POINTER_BYTES_MAX + 8];
-    (void)snprintf(pointer, sizeof pointer, "/projection/%s", name);
+    (void)snprintf(pointer, sizeof pointer, "/projection/%s", request_projection_names[which]);
     if (!json_is_object(value) || document_member(value, "shape") != NULL)
         return tensor_input_read(d->extract, value, pointer, TENSOR_INPUT_NUMBERS, &request->weights[which], d->err);
     if (!document_known(value, pointer, names, d->err))
@@ -69,7 +64,6 @@ static bool decode_layer(const struct decoder *d, const json_t *value, const cha
 
 static bool decode_projection(const struct decoder *d, const json_t *value)
 {
-    static const char *const names[] = {"key", "query", "value", "output", NULL}; /* as enum request_projection */
     struct request *request = d->request;
     request->has_projection = true;
     if (json_is_string(value) && strcmp(json_string_value(value), "identity") == 0) {
@@ -78,11 +72,11 @@ static bool decode_projection(const struct decoder *d, const json_t *value)
     }
     if (!json_is_object(value))
         return document_refuse(d->extract, value, d->pointer, "\"identity\" or an object of weights", d->err);
-    if (!document_known(value, d->pointer, names, d->err))
+    if (!document_known(value, d->pointer, request_projection_names, d->err))
         return false;
-    for (size_t i = 0; names[i] != NULL; i++) {
-        const json_t *layer = document_member(value, names[i]);
-        if (layer != NULL && !decode_layer(d, layer, names[i], (enum request_projection)i))
+    for (size_t i = 0; i < PROJECTIONS; i++) {
+        const json_t *layer = document_member(value, request_projection_names[i]);
+        if (layer != NULL && !decode_layer(d, layer, (enum request_projection)i))
             return false;
     }
     return true;
@@ -108,10 +102,9 @@ static bool decode_num_kv_heads(const struct decoder *d, const json_t *value)
 
 static bool decode_layout(const struct decoder *d, const json_t *value)
 {
-    static const char *const choices[] = {"bhtd", "bthd", NULL};
     size_t choice = 0;
     d->request->has_layout = true;
-    if (!document_choice(d->extract, value, d->pointer, choices, &choice, d->err))
+    if (!document_choice(d->extract, value, d->pointer, request_layout_names, &choice, d->err))
         return false;
     d->request->layout = (enum request_layout)choice;
     return true;
@@ -123,14 +116,13 @@ static bool decode_causal(const struct decoder *d, const json_t *value)
         d->request->causal = json_is_true(value) ? CAUSAL_TRUE : CAUSAL_FALSE;
         return true;
     }
-    const char *text = json_is_string(value) ? json_string_value(value) : "";
-    if (strcmp(text, "top_left") == 0)
-        d->request->causal = CAUSAL_TOP_LEFT;
-    else if (strcmp(text, "bottom_right") == 0)
-        d->request->causal = CAUSAL_BOTTOM_RIGHT;
-    else
-        return document_refuse(d->extract, value, d->pointer, "true, false, \"top_left\" or \"bottom_right\"", d->err);
-    return true;
+    for (enum request_causal i = CAUSAL_TOP_LEFT; json_is_string(value) && i < CAUSALS; i++) {
+        if (strcmp(json_string_value(value), request_causal_names[i]) != 0)
+            continue;
+        d->request->causal = i;
+        return true;
+    }
+    return document_refuse(d->extract, value, d->pointer, "true, false, \"top_left\" or \"bottom_right\"", d->err);
 }
 
 static bool decode_query_offset(const struct decoder *d, const json_t *value)
@@ -230,7 +222,6 @@ static bool decode_sinks(const struct decoder *d, const json_t *value)
 static bool decode_rope(const struct decoder *d, const json_t *value)
 {
     static const char *const names[] = {"style", "base", "dims", NULL};
-    static const char *const styles[] = {"interleaved", "half", NULL};
     struct request *request = d->request;
     if (!json_is_object(value))
         return document_refuse(d->extract, value, d->pointer, "an object with \"style\": \"interleaved\" or \"half\"", d->err);
@@ -246,7 +237,7 @@ static bool decode_rope(const struct decoder *d, const json_t *value)
         return error_set_at(d->err, ERROR_INVALID, "/rope/style",
                             "style is missing: models disagree, so it has no default; \"interleaved\" pairs dimensions 2i and "
                             "2i+1, \"half\" pairs i and i + dims/2");
-    if (!document_choice(d->extract, style, "/rope/style", styles, &choice, d->err))
+    if (!document_choice(d->extract, style, "/rope/style", request_rope_style_names, &choice, d->err))
         return false;
     request->rope_style = (enum request_rope_style)choice;
     if (base != NULL && !document_number(d->extract, base, "/rope/base", &request->rope_base, d->err))
@@ -269,7 +260,7 @@ static bool decode_seed(const struct decoder *d, const json_t *value)
 
 static bool decode_precision(const struct decoder *d, const json_t *value)
 {
-    static const char *const choices[] = {"float32", "float64", NULL};
+    const char *const choices[] = {element_dtype_name(DTYPE_F32), element_dtype_name(DTYPE_F64), NULL};
     size_t choice = 0;
     if (!document_choice(d->extract, value, d->pointer, choices, &choice, d->err))
         return false;
@@ -316,23 +307,47 @@ static bool decode_decimals(const struct decoder *d, const json_t *value)
     return true;
 }
 
-static const char *const field_names[] = {
-    "query",     "key",          "value",  "past_key", "past_value",   "x",    "context",        "projection",  "head_size",
-    "num_heads", "num_kv_heads", "layout", "causal",   "query_offset", "mask", "mask_semantics", "key_lengths", "window",
-    "scale",     "softcap",      "alibi",  "rope",     "sinks",        "seed", "precision",      "return",      "format",
-    "decimals",  NULL,
+/* Decoded in this order. */
+static const struct field fields[] = {
+    {.name = "query", .decode = decode_tensor, .tensor = REQUEST_QUERY},
+    {.name = "key", .decode = decode_tensor, .tensor = REQUEST_KEY},
+    {.name = "value", .decode = decode_tensor, .tensor = REQUEST_VALUE},
+    {.name = "past_key", .decode = decode_tensor, .tensor = REQUEST_PAST_KEY},
+    {.name = "past_value", .decode = decode_tensor, .tensor = REQUEST_PAST_VALUE},
+    {.name = "x", .decode = decode_tensor, .tensor = REQUEST_X},
+    {.name = "context", .decode = decode_tensor, .tensor = REQUEST_CONTEXT},
+    {.name = "projection", .decode = decode_projection},
+    {.name = "head_size", .decode = decode_head_size},
+    {.name = "num_heads", .decode = decode_num_heads},
+    {.name = "num_kv_heads", .decode = decode_num_kv_heads},
+    {.name = "layout", .decode = decode_layout},
+    {.name = "causal", .decode = decode_causal},
+    {.name = "query_offset", .decode = decode_query_offset},
+    {.name = "mask", .decode = decode_tensor, .tensor = REQUEST_MASK},
+    {.name = "mask_semantics", .decode = decode_mask_semantics},
+    {.name = "key_lengths", .decode = decode_key_lengths},
+    {.name = "window", .decode = decode_window},
+    {.name = "scale", .decode = decode_scale},
+    {.name = "softcap", .decode = decode_softcap},
+    {.name = "alibi", .decode = decode_alibi},
+    {.name = "rope", .decode = decode_rope},
+    {.name = "sinks", .decode = decode_sinks},
+    {.name = "seed", .decode = decode_seed},
+    {.name = "precision", .decode = decode_precision},
+    {.name = "return", .decode = decode_return},
+    {.name = "format", .decode = decode_format},
+    {.name = "decimals", .decode = decode_decimals},
 };
+#define FIELDS (sizeof fields / sizeof fields[0])
 
-static decode_function *const field_decoders[] = {
-    decode_query,     decode_key,          decode_value,     decode_past_key,       decode_past_value,   decode_x,
-    decode_context,   decode_projection,   decode_head_size, decode_num_heads,      decode_num_kv_heads, decode_layout,
-    decode_causal,    decode_query_offset, decode_mask,      decode_mask_semantics, decode_key_lengths,  decode_window,
-    decode_scale,     decode_softcap,      decode_alibi,     decode_rope,           decode_sinks,        decode_seed,
-    decode_precision, decode_return,       decode_format,    decode_decimals,
-};
-
-_Static_assert(sizeof field_names / sizeof field_names[0] == sizeof field_decoders / sizeof field_decoders[0] + 1,
-               "a decoder for each field");
+static bool check_names(const json_t *document, struct error *err)
+{
+    const char *names[FIELDS + 1];
+    for (size_t i = 0; i < FIELDS; i++)
+        names[i] = fields[i].name;
+    names[FIELDS] = NULL;
+    return document_known(document, "", names, err);
+}
 
 bool attention_read_fields(const struct extract *extract, const json_t *document, struct request *ret,
                            struct attention_reply *ret_reply, struct error *err)
@@ -344,16 +359,14 @@ bool attention_read_fields(const struct extract *extract, const json_t *document
     ret->results[RESULT_WEIGHTS] = true;
     if (!json_is_object(document))
         return document_refuse(extract, document, "", "an object with the fields of a request", err);
-    if (!document_known(document, "", field_names, err))
+    if (!check_names(document, err))
         return false;
-    for (size_t i = 0; field_names[i] != NULL; i++) {
-        const json_t *value = document_member(document, field_names[i]);
-        if (value == NULL)
-            continue;
+    for (const struct field *field = fields; field < fields + FIELDS; field++) {
+        const json_t *value = document_member(document, field->name);
         char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
-        (void)snprintf(pointer, sizeof pointer, "/%s", field_names[i]);
-        const struct decoder d = {.extract = extract, .request = ret, .reply = ret_reply, .pointer = pointer, .err = err};
-        if (!field_decoders[i](&d, value))
+        (void)snprintf(pointer, sizeof pointer, "/%s", field->name);
+        const struct decoder d = {field, extract, ret, ret_reply, pointer, err};
+        if (value != NULL && !field->decode(&d, value))
             return false;
     }
     return true;

@@ -20,8 +20,8 @@ size_t attention_write_bytes_max(const struct plan *plan)
     for (size_t i = 0; i < RESULTS; i++) {
         if (!request->results[i])
             continue;
-        size_t tensor =
-            chunks_bytes_max(plan->dtype, plan->result_rank[i], plan->result_shape[i], style_of(request->reply, plan->dtype));
+        const struct plan_result *result = &plan->results[i];
+        size_t tensor = chunks_bytes_max(plan->dtype, result->rank, result->shape, style_of(request->reply, plan->dtype));
         bytes = size_add(bytes, size_add(tensor, SHAPE_TEXT_BYTES_MAX));
     }
     return bytes;
@@ -45,7 +45,7 @@ static void write_result(struct chunks *chunks, const struct evaluation *evaluat
     if (reply->flat) {
         char shape[SHAPE_TEXT_BYTES_MAX];
         writer_format(writer, "{\"shape\":%s,\"dtype\":\"%s\",\"data\":", shape_text(t->rank, t->shape, shape, sizeof shape),
-                      dtype_name(t->dtype));
+                      element_dtype_name(t->dtype));
     }
     chunks_tensor(chunks, t, style_of(reply, t->dtype));
     writer_add(writer, reply->flat ? "}," : ",");

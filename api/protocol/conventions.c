@@ -13,39 +13,22 @@ size_t conventions_bytes_max(const struct plan *plan)
     return size_add(APPLIED_BYTES_MAX, size_multiply(SLOPE_BYTES_MAX, plan->request->alibi ? plan->H : 0));
 }
 
-static const char *causal_name(enum request_causal causal)
-{
-    switch (causal) {
-    case CAUSAL_FALSE:
-        return "false";
-    case CAUSAL_TRUE:
-        return "true";
-    case CAUSAL_TOP_LEFT:
-        return "\"top_left\"";
-    case CAUSAL_BOTTOM_RIGHT:
-        return "\"bottom_right\"";
-    }
-    return "false";
-}
-
 /* The names of what the seed drew, in order. */
 static void write_draws(struct writer *writer, const struct plan *plan)
 {
-    static const char *const tensors[] = {"x", "context", "key", "query", "value"};
-    static const char *const projections[PROJECTIONS] = {"key", "query", "value", "output"};
     const struct request *request = plan->request;
     const char *comma = "";
     writer_format(writer, ",\"seed\":%" PRIu64 ",\"draw_order\":[", request->seed);
     for (size_t i = REQUEST_X; i <= REQUEST_VALUE; i++) {
         if (request->tensors[i].kind != TENSOR_INPUT_DRAWN)
             continue;
-        writer_format(writer, "%s\"%s\"", comma, tensors[i]);
+        writer_format(writer, "%s\"%s\"", comma, request_tensor_names[i]);
         comma = ",";
     }
     for (size_t i = 0; i < PROJECTIONS; i++) {
         if (!plan_projects(plan, (enum request_projection)i) || tensor_input_is_given(&request->weights[i]))
             continue;
-        writer_format(writer, "%s\"projection.%s\"", comma, projections[i]);
+        writer_format(writer, "%s\"projection.%s\"", comma, request_projection_names[i]);
         comma = ",";
     }
     writer_add(writer, "]");
@@ -70,8 +53,7 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
         writer_add(writer, "]");
     }
     if (request->has_rope) {
-        writer_format(writer,
-                      ",\"rope\":{\"style\":\"%s\",\"base\":", request->rope_style == ROPE_HALF ? "half" : "interleaved");
+        writer_format(writer, ",\"rope\":{\"style\":\"%s\",\"base\":", request_rope_style_names[request->rope_style]);
         writer_number(writer, request->rope_base, DTYPE_F64, -1);
         writer_format(writer, ",\"dims\":%zu}", plan->rope_dims);
     }
@@ -89,7 +71,9 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
     const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
     writer_add(writer, "{\"scale\":");
     writer_number(writer, plan->scale, plan->dtype, -1);
-    writer_format(writer, ",\"causal\":%s,\"query_offset\":%" PRId64, causal_name(request->causal), plan->query_offset);
+    const char *quote = request->causal == CAUSAL_FALSE || request->causal == CAUSAL_TRUE ? "" : "\"";
+    writer_format(writer, ",\"causal\":%s%s%s,\"query_offset\":%" PRId64, quote, request_causal_names[request->causal], quote,
+                  plan->query_offset);
     writer_format(writer, ",\"mask\":%s",
                   mask->kind == TENSOR_INPUT_ABSENT ? "null"
                   : tensor_input_is_bool(mask)      ? "\"boolean\""
@@ -97,11 +81,11 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
     writer_format(writer, ",\"mask_semantics\":\"%s\"", request->mask_drops ? "drop" : "keep");
     writer_format(writer, ",\"num_heads\":%zu,\"num_kv_heads\":%zu,\"head_size\":%zu", plan->H, plan->Hkv, plan->D);
     if (plan->rank4)
-        writer_format(writer, ",\"layout\":\"%s\"", plan->memory == PLAN_HEADS_FIRST ? "bhtd" : "bthd");
+        writer_format(writer, ",\"layout\":\"%s\"", request_layout_names[request->layout]);
     if (plan->Tpast > 0)
         writer_format(writer, ",\"past_length\":%zu", plan->Tpast);
     write_biases(writer, evaluation);
-    writer_format(writer, ",\"precision\":\"%s\"", dtype_name(plan->dtype));
+    writer_format(writer, ",\"precision\":\"%s\"", element_dtype_name(plan->dtype));
     if (request->has_seed)
         write_draws(writer, plan);
     writer_add(writer, "}");

@@ -44,9 +44,6 @@ struct kserve_reply {
 
 extern const char *const kserve_output_names[KSERVE_OUTPUTS + 1]; /* NULL-terminated */
 
-/* The datatype's name in the protocol. */
-const char *kserve_datatype(enum element_type element_type);
-
 /* As an api_protocol's. */
 bool kserve_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
                  struct error *err) __attribute__((warn_unused_result));

@@ -9,53 +9,76 @@
 
 const char *const kserve_output_names[KSERVE_OUTPUTS + 1] = {"Y", "present_key", "present_value", "qk_matmul_output", NULL};
 
-static const char *const datatypes[ELEMENT_TYPES + 1] = {
-    [ELEMENT_F64] = "FP64",  [ELEMENT_F32] = "FP32",  [ELEMENT_F16] = "FP16", [ELEMENT_BF16] = "BF16",
-    [ELEMENT_BOOL] = "BOOL", [ELEMENT_I64] = "INT64", [ELEMENT_TYPES] = NULL,
+static const char *const *const datatypes = element_names[ELEMENT_NAMES_KSERVE];
+
+enum kserve_input {
+    KSERVE_Q,
+    KSERVE_K,
+    KSERVE_V,
+    KSERVE_MASK,
+    KSERVE_PAST_KEY,
+    KSERVE_PAST_VALUE,
+    KSERVE_LENGTHS,
+    KSERVE_INPUTS
 };
 
-const char *kserve_datatype(enum element_type element_type)
+static const char *const input_names[KSERVE_INPUTS + 1] = {
+    [KSERVE_Q] = "Q",
+    [KSERVE_K] = "K",
+    [KSERVE_V] = "V",
+    [KSERVE_MASK] = "attn_mask",
+    [KSERVE_PAST_KEY] = "past_key",
+    [KSERVE_PAST_VALUE] = "past_value",
+    [KSERVE_LENGTHS] = "nonpad_kv_seqlen",
+    [KSERVE_INPUTS] = NULL,
+};
+
+static const enum request_tensor input_tensors[KSERVE_LENGTHS] = {
+    [KSERVE_Q] = REQUEST_QUERY,           [KSERVE_K] = REQUEST_KEY,
+    [KSERVE_V] = REQUEST_VALUE,           [KSERVE_MASK] = REQUEST_MASK,
+    [KSERVE_PAST_KEY] = REQUEST_PAST_KEY, [KSERVE_PAST_VALUE] = REQUEST_PAST_VALUE,
+};
+
+static struct tensor_input *input_of(struct request *request, enum kserve_input which)
 {
-    return datatypes[element_type];
+    return which == KSERVE_LENGTHS ? &request->key_lengths_list : &request->tensors[input_tensors[which]];
 }
 
-/* Input names, and where each goes. The last one holds lengths, not a tensor. */
-static const char *const input_names[] = {"Q", "K", "V", "attn_mask", "past_key", "past_value", "nonpad_kv_seqlen", NULL};
-static const enum request_tensor input_tensors[] = {REQUEST_QUERY, REQUEST_KEY,      REQUEST_VALUE,
-                                                    REQUEST_MASK,  REQUEST_PAST_KEY, REQUEST_PAST_VALUE};
-#define INPUT_LENGTHS 6
+static enum tensor_input_content content_of(enum kserve_input which)
+{
+    return which == KSERVE_LENGTHS ? TENSOR_INPUT_INTEGERS
+           : which == KSERVE_MASK  ? TENSOR_INPUT_NUMBERS_OR_BOOLS
+                                   : TENSOR_INPUT_NUMBERS;
+}
 
-static bool check_datatype(const struct kserve_reader *d, size_t input, const struct tensor_input *tensor_input,
+static bool check_datatype(const struct kserve_reader *d, enum kserve_input which, const struct tensor_input *input,
                            const char *pointer)
 {
-    bool real = tensor_input->element_type == ELEMENT_F64 || tensor_input->element_type == ELEMENT_F32 ||
-                tensor_input->element_type == ELEMENT_F16 || tensor_input->element_type == ELEMENT_BF16;
-    bool fits = input == INPUT_LENGTHS
-                    ? tensor_input->element_type == ELEMENT_I64
-                    : real || (input_tensors[input] == REQUEST_MASK && tensor_input->element_type == ELEMENT_BOOL);
-    if (!fits)
-        return error_set_at(d->err, ERROR_INVALID, pointer, "%s of datatype %s, where %s is expected", input_names[input],
-                            kserve_datatype(tensor_input->element_type),
-                            input == INPUT_LENGTHS                 ? "INT64"
-                            : input_tensors[input] == REQUEST_MASK ? "BOOL, or FP32, FP64, FP16 or BF16 to be added"
-                                                                   : "FP32, FP64, FP16 or BF16");
-    bool bools = tensor_input_is_bool(tensor_input);
-    if (!tensor_input_is_empty(tensor_input) && bools != (tensor_input->element_type == ELEMENT_BOOL))
+    static const char *const expected[] = {
+        [TENSOR_INPUT_NUMBERS] = "FP32, FP64, FP16 or BF16",
+        [TENSOR_INPUT_NUMBERS_OR_BOOLS] = "BOOL, or FP32, FP64, FP16 or BF16 to be added",
+        [TENSOR_INPUT_INTEGERS] = "INT64",
+    };
+    const char *datatype = datatypes[input->element_type];
+    if (!tensor_input_may_be(content_of(which), input->element_type))
+        return error_set_at(d->err, ERROR_INVALID, pointer, "%s of datatype %s, where %s is expected", input_names[which],
+                            datatype, expected[content_of(which)]);
+    bool bools = tensor_input_is_bool(input);
+    if (!tensor_input_is_empty(input) && bools != (input->element_type == ELEMENT_BOOL))
         return error_set_at(d->err, ERROR_INVALID, pointer, "%s data, where datatype %s is announced",
-                            bools ? "boolean" : "numeric", kserve_datatype(tensor_input->element_type));
+                            bools ? "boolean" : "numeric", datatype);
     return true;
 }
 
 /* The input's next bytes behind the JSON, as many as its parameter binary_data_size says. */
-static bool decode_binary(struct kserve_reader *d, const json_t *size, const char *pointer, struct tensor_input *tensor_input)
+static bool decode_binary(struct kserve_reader *d, const json_t *size, const char *pointer, struct tensor_input *input)
 {
     char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/parameters/binary_data_size"];
     int64_t bytes = 0;
     (void)snprintf(place, sizeof place, "%s/parameters/binary_data_size", pointer);
     if (!document_integer(d->extract, size, place, 0, INT64_MAX, &bytes, d->err))
         return false;
-    size_t needed =
-        size_multiply(shape_count(tensor_input->rank, tensor_input->shape), element_bytes(tensor_input->element_type));
+    size_t needed = size_multiply(shape_count(input->rank, input->shape), element_bytes(input->element_type));
     char needed_text[SIZE_TEXT_BYTES_MAX];
     if ((uint64_t)bytes != needed)
         return error_set_at(d->err, ERROR_INVALID, place, "%zu bytes, where shape and datatype need %s", (size_t)bytes,
@@ -64,9 +87,9 @@ static bool decode_binary(struct kserve_reader *d, const json_t *size, const cha
         return error_set_at(d->err, ERROR_MALFORMED, place, "%zu bytes, where %zu are left behind the JSON%s", needed,
                             d->binary_bytes,
                             d->binary_bytes == 0 ? " (Inference-Header-Content-Length says how long the JSON is)" : "");
-    tensor_input->kind = TENSOR_INPUT_BYTES;
-    tensor_input->bytes = d->binary;
-    tensor_input->array = NULL;
+    input->kind = TENSOR_INPUT_BYTES;
+    input->bytes = d->binary;
+    input->array = NULL;
     d->binary += needed;
     d->binary_bytes -= needed;
     return true;
@@ -86,44 +109,50 @@ static bool check_members(const struct kserve_reader *d, const json_t *value, co
     return true;
 }
 
+/* An input's data are in the document, or its parameter binary_data_size says how many bytes it has behind the JSON. */
+static bool decode_parameters(const struct kserve_reader *d, const json_t *value, const char *pointer, const json_t **ret_size)
+{
+    static const char *const names[] = {"binary_data_size", NULL};
+    char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/parameters"];
+    const json_t *parameters = document_member(value, "parameters"), *data = json_object_get(value, "data");
+    (void)snprintf(place, sizeof place, "%s/parameters", pointer);
+    if (parameters != NULL && !json_is_object(parameters))
+        return document_refuse(d->extract, parameters, place, "an object", d->err);
+    if (parameters != NULL && !document_known(parameters, place, names, d->err))
+        return false;
+    *ret_size = json_object_get(parameters, "binary_data_size");
+    if ((data == NULL) == (*ret_size == NULL))
+        return error_set_at(d->err, ERROR_INVALID, pointer,
+                            data == NULL ? "an input without data" : "an input with data and binary_data_size");
+    return true;
+}
+
 /* {"name", "shape", "datatype", "data"}, or with its data behind the JSON. */
 static bool decode_input(struct kserve_reader *d, const json_t *value, const char *pointer)
 {
-    static const char *const parameter_names[] = {"binary_data_size", NULL};
-    char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/parameters"];
+    char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/datatype"];
+    const json_t *binary_size = NULL;
+    size_t which = 0, datatype = 0;
     if (!check_members(d, value, pointer))
         return false;
-    size_t input = 0, element_type = 0;
     (void)snprintf(place, sizeof place, "%s/name", pointer);
-    if (!document_choice(d->extract, json_object_get(value, "name"), place, input_names, &input, d->err))
+    if (!document_choice(d->extract, json_object_get(value, "name"), place, input_names, &which, d->err) ||
+        !decode_parameters(d, value, pointer, &binary_size))
         return false;
-    const json_t *parameters = json_object_get(value, "parameters"), *data = json_object_get(value, "data");
-    const json_t *binary_size = json_object_get(parameters, "binary_data_size");
-    (void)snprintf(place, sizeof place, "%s/parameters", pointer);
-    if (parameters != NULL && !json_is_null(parameters) && !json_is_object(parameters))
-        return document_refuse(d->extract, parameters, place, "an object", d->err);
-    if (json_is_object(parameters) && !document_known(parameters, place, parameter_names, d->err))
-        return false;
-    if ((data == NULL) == (binary_size == NULL))
-        return error_set_at(d->err, ERROR_INVALID, pointer,
-                            data == NULL ? "an input without data" : "an input with data and binary_data_size");
     (void)snprintf(place, sizeof place, "%s/datatype", pointer);
-    if (!document_choice(d->extract, json_object_get(value, "datatype"), place, datatypes, &element_type, d->err))
+    if (!document_choice(d->extract, json_object_get(value, "datatype"), place, datatypes, &datatype, d->err))
         return false;
-    struct tensor_input *tensor_input =
-        input == INPUT_LENGTHS ? &d->request->key_lengths_list : &d->request->tensors[input_tensors[input]];
-    if (tensor_input->kind != TENSOR_INPUT_ABSENT)
-        return error_set_at(d->err, ERROR_INVALID, pointer, "%s is given twice", input_names[input]);
-    if (!tensor_input_read_parts(d->extract, json_object_get(value, "shape"), data, pointer,
-                                 input < INPUT_LENGTHS && input_tensors[input] == REQUEST_MASK ? TENSOR_INPUT_NUMBERS_OR_BOOLS
-                                                                                               : TENSOR_INPUT_NUMBERS,
-                                 tensor_input, d->err))
+    struct tensor_input *input = input_of(d->request, (enum kserve_input)which);
+    if (input->kind != TENSOR_INPUT_ABSENT)
+        return error_set_at(d->err, ERROR_INVALID, pointer, "%s is given twice", input_names[which]);
+    if (!tensor_input_read_parts(d->extract, json_object_get(value, "shape"), json_object_get(value, "data"), pointer,
+                                 content_of((enum kserve_input)which), input, d->err))
         return false;
-    tensor_input->element_type = (enum element_type)element_type;
-    tensor_input->name = input_names[input];
-    if (data == NULL && !decode_binary(d, binary_size, pointer, tensor_input))
+    input->element_type = (enum element_type)datatype;
+    input->name = input_names[which];
+    if (binary_size != NULL && !decode_binary(d, binary_size, pointer, input))
         return false;
-    return check_datatype(d, input, tensor_input, place);
+    return check_datatype(d, (enum kserve_input)which, input, place);
 }
 
 static bool decode_inputs(struct kserve_reader *d, const json_t *inputs)
@@ -138,7 +167,7 @@ static bool decode_inputs(struct kserve_reader *d, const json_t *inputs)
         if (!decode_input(d, json_array_get(inputs, i), pointer))
             return false;
     }
-    for (size_t i = 0; i < 3; i++)
+    for (enum kserve_input i = KSERVE_Q; i <= KSERVE_V; i++)
         if (d->request->tensors[input_tensors[i]].kind == TENSOR_INPUT_ABSENT)
             return error_set_at(d->err, ERROR_INVALID, "/inputs", "input %s is missing", input_names[i]);
     if (d->binary_bytes > 0)
@@ -250,7 +279,7 @@ static bool resolve(const struct kserve_reader *d)
     request->offset_from_lengths = request->has_key_lengths;
     if (request->causal == CAUSAL_TRUE && !past && !request->has_key_lengths)
         request->causal = CAUSAL_TOP_LEFT;
-    for (size_t i = 0; i < 3; i++)
+    for (enum kserve_input i = KSERVE_Q; i <= KSERVE_V; i++)
         if (tensors[input_tensors[i]].element_type == ELEMENT_F64)
             request->dtype = DTYPE_F64;
     return true;

@@ -22,10 +22,10 @@ size_t kserve_write_bytes_max(const struct plan *plan)
         bytes = size_add(bytes, size_multiply(WRITER_STRING_GROWTH, strlen(reply->id)));
     for (size_t i = 0; i < reply->output_count; i++) {
         const struct kserve_output *output = &reply->outputs[i];
+        const struct plan_result *result = &plan->results[output->result];
         bytes = size_add(bytes, SHAPE_TEXT_BYTES_MAX);
         if (!output->binary)
-            bytes = size_add(bytes, chunks_bytes_max(plan->dtype, plan->result_rank[output->result],
-                                                     plan->result_shape[output->result], style_of(output->element_type)));
+            bytes = size_add(bytes, chunks_bytes_max(plan->dtype, result->rank, result->shape, style_of(output->element_type)));
     }
     return bytes;
 }
@@ -47,7 +47,8 @@ static void write_output(struct chunks *chunks, const struct kserve_output *outp
     struct writer *writer = &chunks->writer;
     char shape[SHAPE_TEXT_BYTES_MAX];
     writer_format(writer, "{\"name\":\"%s\",\"datatype\":\"%s\",\"shape\":%s,", kserve_output_names[output->name],
-                  kserve_datatype(output->element_type), shape_text(t->rank, t->shape, shape, sizeof shape));
+                  element_names[ELEMENT_NAMES_KSERVE][output->element_type],
+                  shape_text(t->rank, t->shape, shape, sizeof shape));
     if (output->binary) {
         *ret_binary = (struct api_chunk){t->data, element_pack(output->element_type, t)};
         writer_format(writer, "\"parameters\":{\"binary_data_size\":%zu}}", ret_binary->bytes);

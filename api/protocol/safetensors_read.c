@@ -2,71 +2,71 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "api/json/array_check.h"
 #include "api/json/document.h"
+#include "api/json/suggest.h"
 #include "core/size.h"
 
 #define PREFIX_BYTES 8 /* the length of the header */
 
-static const char *const dtypes[ELEMENT_TYPES + 1] = {
-    [ELEMENT_F64] = "F64",   [ELEMENT_F32] = "F32", [ELEMENT_F16] = "F16",  [ELEMENT_BF16] = "BF16",
-    [ELEMENT_BOOL] = "BOOL", [ELEMENT_I64] = "I64", [ELEMENT_TYPES] = NULL,
+/* A tensor of the request by its name in the file. */
+struct named_input {
+    const char *name;
+    size_t offset; /* of the tensor input in struct request */
+    enum tensor_input_content content;
 };
 
-/* The names of tensors, in the order of `sources`. */
-static const char *const tensor_names[] = {
-    "x",
-    "context",
-    "key",
-    "query",
-    "value",
-    "past_key",
-    "past_value",
-    "mask",
-    "key_lengths",
-    "alibi",
-    "sinks",
-    "projection.key",
-    "projection.query",
-    "projection.value",
-    "projection.output",
-    "projection.key.weight",
-    "projection.query.weight",
-    "projection.value.weight",
-    "projection.output.weight",
-    "projection.key.bias",
-    "projection.query.bias",
-    "projection.value.bias",
-    "projection.output.bias",
-    NULL,
+static const struct named_input named_inputs[] = {
+    {"x", offsetof(struct request, tensors[REQUEST_X]), TENSOR_INPUT_NUMBERS},
+    {"context", offsetof(struct request, tensors[REQUEST_CONTEXT]), TENSOR_INPUT_NUMBERS},
+    {"key", offsetof(struct request, tensors[REQUEST_KEY]), TENSOR_INPUT_NUMBERS},
+    {"query", offsetof(struct request, tensors[REQUEST_QUERY]), TENSOR_INPUT_NUMBERS},
+    {"value", offsetof(struct request, tensors[REQUEST_VALUE]), TENSOR_INPUT_NUMBERS},
+    {"past_key", offsetof(struct request, tensors[REQUEST_PAST_KEY]), TENSOR_INPUT_NUMBERS},
+    {"past_value", offsetof(struct request, tensors[REQUEST_PAST_VALUE]), TENSOR_INPUT_NUMBERS},
+    {"mask", offsetof(struct request, tensors[REQUEST_MASK]), TENSOR_INPUT_NUMBERS_OR_BOOLS},
+    {"key_lengths", offsetof(struct request, key_lengths_list), TENSOR_INPUT_INTEGERS},
+    {"alibi", offsetof(struct request, alibi_slopes), TENSOR_INPUT_NUMBERS},
+    {"sinks", offsetof(struct request, sinks), TENSOR_INPUT_NUMBERS},
+    {"projection.key", offsetof(struct request, weights[PROJECTION_KEY]), TENSOR_INPUT_NUMBERS},
+    {"projection.query", offsetof(struct request, weights[PROJECTION_QUERY]), TENSOR_INPUT_NUMBERS},
+    {"projection.value", offsetof(struct request, weights[PROJECTION_VALUE]), TENSOR_INPUT_NUMBERS},
+    {"projection.output", offsetof(struct request, weights[PROJECTION_OUTPUT]), TENSOR_INPUT_NUMBERS},
+    {"projection.key.weight", offsetof(struct request, weights[PROJECTION_KEY]), TENSOR_INPUT_NUMBERS},
+    {"projection.query.weight", offsetof(struct request, weights[PROJECTION_QUERY]), TENSOR_INPUT_NUMBERS},
+    {"projection.value.weight", offsetof(struct request, weights[PROJECTION_VALUE]), TENSOR_INPUT_NUMBERS},
+    {"projection.output.weight", offsetof(struct request, weights[PROJECTION_OUTPUT]), TENSOR_INPUT_NUMBERS},
+    {"projection.key.bias", offsetof(struct request, biases[PROJECTION_KEY]), TENSOR_INPUT_NUMBERS},
+    {"projection.query.bias", offsetof(struct request, biases[PROJECTION_QUERY]), TENSOR_INPUT_NUMBERS},
+    {"projection.value.bias", offsetof(struct request, biases[PROJECTION_VALUE]), TENSOR_INPUT_NUMBERS},
+    {"projection.output.bias", offsetof(struct request, biases[PROJECTION_OUTPUT]), TENSOR_INPUT_NUMBERS},
 };
-#define NAME_MASK 7
-#define NAME_KEY_LENGTHS 8
-#define NAME_ALIBI 9
-#define NAME_SINKS 10
-#define NAME_PROJECTIONS 11
-#define SPANS_MAX (sizeof tensor_names / sizeof tensor_names[0] - 1)
+#define NAMED_INPUTS (sizeof named_inputs / sizeof named_inputs[0])
 
-/* Where the tensor of that name goes; sets what comes with giving it. */
-static struct tensor_input *input_of(struct request *request, size_t name)
+/* NULL where there is none of that name. */
+static const struct named_input *find_input(const char *name)
 {
-    if (name <= NAME_MASK)
-        return &request->tensors[name];
-    if (name == NAME_KEY_LENGTHS)
-        return &request->key_lengths_list;
-    if (name == NAME_ALIBI)
-        return &request->alibi_slopes;
-    if (name == NAME_SINKS)
-        return &request->sinks;
-    size_t which = name - NAME_PROJECTIONS;
-    return which < 2 * (size_t)PROJECTIONS ? &request->weights[which % PROJECTIONS] : &request->biases[which % PROJECTIONS];
+    for (size_t i = 0; i < NAMED_INPUTS; i++)
+        if (strcmp(named_inputs[i].name, name) == 0)
+            return &named_inputs[i];
+    return NULL;
 }
 
-/* A file on its way in. */
+static bool refuse_name(const char *name, const char *pointer, struct error *err)
+{
+    const char *names[NAMED_INPUTS + 1];
+    for (size_t i = 0; i < NAMED_INPUTS; i++)
+        names[i] = named_inputs[i].name;
+    names[NAMED_INPUTS] = NULL;
+    return suggest_refuse(name, pointer, names, err);
+}
+
+/* A file being decoded. */
 struct file {
     const struct extract *extract; /* of the header */
     const char *data;              /* the tensors' bytes */
@@ -77,28 +77,26 @@ struct file {
     size_t span_count;
     struct {
         size_t begin, end;
-    } spans[SPANS_MAX]; /* what the tensors take, sorted by begin */
+    } spans[NAMED_INPUTS]; /* what the tensors take, sorted by begin */
 };
 
-static bool check_dtype(const struct file *file, size_t name, enum element_type element_type, const char *pointer)
+static bool check_dtype(const struct file *file, const struct named_input *named, enum element_type element_type,
+                        const char *pointer)
 {
-    bool real = element_type == ELEMENT_F64 || element_type == ELEMENT_F32 || element_type == ELEMENT_F16 ||
-                element_type == ELEMENT_BF16;
-    bool fits =
-        name == NAME_KEY_LENGTHS ? element_type == ELEMENT_I64 : real || (name == NAME_MASK && element_type == ELEMENT_BOOL);
-    if (fits)
-        return true;
-    return error_set_at(file->err, ERROR_INVALID, pointer, "%s of dtype %s, where %s is expected", tensor_names[name],
-                        dtypes[element_type],
-                        name == NAME_KEY_LENGTHS ? "I64"
-                        : name == NAME_MASK      ? "BOOL, F64, F32, F16 or BF16"
-                                                 : "F64, F32, F16 or BF16");
+    static const char *const expected[] = {
+        [TENSOR_INPUT_NUMBERS] = "F64, F32, F16 or BF16",
+        [TENSOR_INPUT_NUMBERS_OR_BOOLS] = "BOOL, F64, F32, F16 or BF16",
+        [TENSOR_INPUT_INTEGERS] = "I64",
+    };
+    return tensor_input_may_be(named->content, element_type) ||
+           error_set_at(file->err, ERROR_INVALID, pointer, "%s of dtype %s, where %s is expected", named->name,
+                        element_names[ELEMENT_NAMES_SAFETENSORS][element_type], expected[named->content]);
 }
 
 /* Keeps the spans sorted, so that gaps and overlaps show as neighbours that do not meet. */
 static void span_add(struct file *file, size_t begin, size_t end)
 {
-    assert(file->span_count < SPANS_MAX); /* a name is known and given once */
+    assert(file->span_count < NAMED_INPUTS); /* a name is known and given once */
     size_t at = file->span_count++;
     while (at > 0 &&
            (file->spans[at - 1].begin > begin || (file->spans[at - 1].begin == begin && file->spans[at - 1].end > end))) {
@@ -125,8 +123,8 @@ static bool spans_check(const struct file *file)
     return true;
 }
 
-/* {"dtype", "shape", "data_offsets"} of the tensor called `name`. */
-static bool decode_tensor(struct file *file, size_t name, const json_t *value, const char *pointer)
+/* {"dtype", "shape", "data_offsets"}. */
+static bool decode_tensor(struct file *file, const struct named_input *named, const json_t *value, const char *pointer)
 {
     static const char *const members[] = {"dtype", "shape", "data_offsets", NULL};
     char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/data_offsets"];
@@ -141,8 +139,9 @@ static bool decode_tensor(struct file *file, size_t name, const json_t *value, c
     size_t dtype = 0, rank = 0, pair = 0, shape[TENSOR_RANK_MAX];
     int64_t axes[TENSOR_RANK_MAX], offsets[2];
     (void)snprintf(place, sizeof place, "%s/dtype", pointer);
-    if (!document_choice(extract, json_object_get(value, "dtype"), place, dtypes, &dtype, file->err) ||
-        !check_dtype(file, name, (enum element_type)dtype, place))
+    if (!document_choice(extract, json_object_get(value, "dtype"), place, element_names[ELEMENT_NAMES_SAFETENSORS], &dtype,
+                         file->err) ||
+        !check_dtype(file, named, (enum element_type)dtype, place))
         return false;
     (void)snprintf(place, sizeof place, "%s/shape", pointer);
     if (!tensor_input_integers(extract, json_object_get(value, "shape"), place, TENSOR_RANK_MAX, 0, INT64_C(1) << 53, axes,
@@ -161,9 +160,9 @@ static bool decode_tensor(struct file *file, size_t name, const json_t *value, c
         return error_set_at(file->err, ERROR_MALFORMED, place,
                             "not [begin, end] of %s bytes, which shape and dtype need, within the %zu bytes of data",
                             size_text(bytes, needed), file->data_bytes);
-    struct tensor_input *input = input_of(file->request, name);
+    struct tensor_input *input = (struct tensor_input *)(void *)((char *)file->request + named->offset);
     if (input->kind != TENSOR_INPUT_ABSENT)
-        return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", tensor_names[name]);
+        return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", named->name);
     span_add(file, (size_t)offsets[0], (size_t)offsets[1]);
     return tensor_input_of_bytes(pointer, (enum element_type)dtype, rank, shape, file->data + offsets[0], input, file->err);
 }
@@ -205,15 +204,13 @@ static bool decode_tensors(struct file *file, const json_t *header)
     json_object_foreach((json_t *)header, name, value)
     {
         char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
-        size_t index = 0;
+        const struct named_input *named = find_input(name);
         if (strcmp(name, "__metadata__") == 0)
             continue;
-        while (tensor_names[index] != NULL && strcmp(tensor_names[index], name) != 0)
-            index++;
         pointer_append("", name, pointer, sizeof pointer);
-        if (tensor_names[index] == NULL)
-            return document_unknown(name, pointer, tensor_names, file->err);
-        if (!decode_tensor(file, index, value, pointer))
+        if (named == NULL)
+            return refuse_name(name, pointer, file->err);
+        if (!decode_tensor(file, named, value, pointer))
             return false;
     }
     return spans_check(file) && resolve(file);

@@ -39,8 +39,8 @@ static void write_entries(struct writer *writer, const struct evaluation *evalua
             continue;
         size_t bytes = tensor_count(t) * dtype_bytes(t->dtype);
         writer_format(writer, ",\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}", request_result_names[i],
-                      t->dtype == DTYPE_F32 ? "F32" : "F64", shape_text(t->rank, t->shape, shape, sizeof shape), offset,
-                      offset + bytes);
+                      element_names[ELEMENT_NAMES_SAFETENSORS][element_of_dtype(t->dtype)],
+                      shape_text(t->rank, t->shape, shape, sizeof shape), offset, offset + bytes);
         offset += bytes;
         if (bytes > 0)
             chunks[(*ret_count)++] = (struct api_chunk){t->data, bytes};

@@ -40,8 +40,8 @@ static bool allocate_result(struct evaluation *evaluation, struct evaluation_mem
                             struct error *err)
 {
     const struct plan *plan = evaluation->plan;
-    return allocate_tensor(memory, plan->dtype, plan->result_rank[which], plan->result_shape[which],
-                           &evaluation->results[which], err);
+    const struct plan_result *result = &plan->results[which];
+    return allocate_tensor(memory, plan->dtype, result->rank, result->shape, &evaluation->results[which], err);
 }
 
 /* A tensor that the request gives and that is also a result; `written`: its memory will be changed. */
@@ -58,7 +58,7 @@ static bool allocate_given(struct evaluation *evaluation, struct evaluation_memo
 static void share_result(struct evaluation *evaluation, enum request_result which, void *data)
 {
     const struct plan *plan = evaluation->plan;
-    evaluation->results[which] = tensor_contiguous(data, plan->dtype, plan->result_rank[which], plan->result_shape[which]);
+    evaluation->results[which] = tensor_contiguous(data, plan->dtype, plan->results[which].rank, plan->results[which].shape);
 }
 
 static bool allocate_projections(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)

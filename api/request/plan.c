@@ -38,12 +38,12 @@ bool plan_mask_view(const struct plan *plan, void *data, struct tensor *ret)
     const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
     struct tensor view =
         tensor_contiguous(data, tensor_input_is_bool(mask) ? DTYPE_BOOL : plan->dtype, mask->rank, mask->shape);
-    size_t rank = plan->result_rank[RESULT_WEIGHTS];
+    const struct plan_result *weights = &plan->results[RESULT_WEIGHTS];
     /* Keys past an early end are masked by their number, never by reading the mask there. */
     if (request->mask_ends_early && mask->rank > 0 && mask->shape[mask->rank - 1] <= plan->Tk)
         view.shape[mask->rank - 1] = plan->Tk;
     struct tensor axes;
-    if (!tensor_broadcast(&view, rank, plan->result_shape[RESULT_WEIGHTS], &axes))
+    if (!tensor_broadcast(&view, weights->rank, weights->shape, &axes))
         return false;
     /* Axes that the reply lacks have one element. */
     const size_t shape[4] = {plan->B, plan->H, plan->Tq, plan->Tk};

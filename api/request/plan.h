@@ -34,7 +34,9 @@ struct plan {
     double scale, softcap; /* as applied: rounded to the precision */
     size_t rope_dims;      /* 0: none */
 
-    size_t result_rank[RESULTS], result_shape[RESULTS][4];
+    struct plan_result {
+        size_t rank, shape[4];
+    } results[RESULTS]; /* of those that the request could ask for */
 };
 
 /* True where the projection is a weight to be read or drawn. */

@@ -12,10 +12,7 @@
 /* Which of the two forms of a request this is, and that it is whole. */
 static bool resolve_form(struct plan *plan, struct error *err)
 {
-    static const struct {
-        enum request_tensor which;
-        const char *name;
-    } needed[] = {{REQUEST_QUERY, "query"}, {REQUEST_KEY, "key"}, {REQUEST_VALUE, "value"}};
+    static const enum request_tensor needed[] = {REQUEST_QUERY, REQUEST_KEY, REQUEST_VALUE};
     const struct request *request = plan->request;
     const struct tensor_input *tensors = request->tensors;
     bool has_x = tensors[REQUEST_X].kind != TENSOR_INPUT_ABSENT;
@@ -28,8 +25,9 @@ static bool resolve_form(struct plan *plan, struct error *err)
     if (!has_x && !has_any)
         return error_set_at(err, ERROR_INVALID, "", "nothing to attend to: send query, key and value, or x");
     for (size_t i = 0; i < 3 && !has_x; i++)
-        if (tensors[needed[i].which].kind == TENSOR_INPUT_ABSENT)
-            return error_set_at(err, ERROR_INVALID, "", "%s is missing: query, key and value go together", needed[i].name);
+        if (tensors[needed[i]].kind == TENSOR_INPUT_ABSENT)
+            return error_set_at(err, ERROR_INVALID, "", "%s is missing: query, key and value go together",
+                                request_tensor_names[needed[i]]);
     if (!has_x && tensors[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT)
         return error_set_at(err, ERROR_INVALID, "/context", "context goes with x; here key and value are given");
     if (!has_x && (request->has_projection || request->has_head_size))
@@ -173,15 +171,14 @@ static bool resolve_mask(const struct plan *plan, struct error *err)
     if (request->mask_drops && !tensor_input_is_bool(mask) && !tensor_input_is_empty(mask))
         return error_set_at(err, ERROR_INVALID, "/mask_semantics",
                             "\"drop\" speaks of booleans, and the mask holds numbers, which are added to the scores");
-    size_t rank = plan->result_rank[RESULT_WEIGHTS];
-    const size_t *shape = plan->result_shape[RESULT_WEIGHTS];
+    const struct plan_result *weights = &plan->results[RESULT_WEIGHTS];
     struct tensor unused;
     if (plan_mask_view(plan, NULL, &unused))
         return true;
     char given[SHAPE_TEXT_BYTES_MAX], wanted[SHAPE_TEXT_BYTES_MAX];
     return error_set_at(err, ERROR_INVALID, mask->pointer, "shape %s does not broadcast to the weights' shape %s",
                         shape_text(mask->rank, mask->shape, given, sizeof given),
-                        shape_text(rank, shape, wanted, sizeof wanted));
+                        shape_text(weights->rank, weights->shape, wanted, sizeof wanted));
 }
 
 static bool resolve_per_head(const struct plan *plan, const struct tensor_input *input, struct error *err)

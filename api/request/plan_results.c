@@ -6,8 +6,8 @@
 
 static void result_set(struct plan *plan, enum request_result which, const size_t *shape, size_t rank)
 {
-    plan->result_rank[which] = rank;
-    memcpy(plan->result_shape[which], shape, rank * sizeof *shape);
+    plan->results[which].rank = rank;
+    memcpy(plan->results[which].shape, shape, rank * sizeof *shape);
 }
 
 /* [B?, H?, rest...]: the batch and head axes as far as the request has them. */

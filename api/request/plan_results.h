@@ -4,7 +4,7 @@
 
 #include "api/request/plan.h"
 
-/* Fills result_rank and result_shape of a plan whose shapes are known. */
+/* Fills the results of a plan whose shapes are known. */
 void plan_results_resolve(struct plan *plan);
 
 #endif

@@ -227,8 +227,6 @@ static bool weight_out(const struct plan *plan, enum request_projection which, s
 
 static bool check_out(const struct plan *plan, enum request_projection which, size_t heads, size_t width, struct error *err)
 {
-    static const char *const pointers[PROJECTIONS] = {"/projection/key", "/projection/query", "/projection/value",
-                                                      "/projection/output"};
     const struct tensor_input *weight = &plan->request->weights[which];
     const struct tensor_input *bias = &plan->request->biases[which];
     size_t out = size_multiply(heads, width);
@@ -242,11 +240,12 @@ static bool check_out(const struct plan *plan, enum request_projection which, si
                             shape_text(bias->rank, bias->shape, shape, sizeof shape), out);
     if (bias->kind != TENSOR_INPUT_ABSENT && !refuse_bool(bias, err))
         return false;
-    if (weight->kind == TENSOR_INPUT_ABSENT && !plan->request->has_seed)
-        return error_set_at(err, ERROR_INVALID, pointers[which],
-                            "projection.%s is not given, and there is no seed to draw it from",
-                            pointers[which] + sizeof "/projection");
-    return true;
+    if (weight->kind != TENSOR_INPUT_ABSENT || plan->request->has_seed)
+        return true;
+    char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
+    (void)snprintf(pointer, sizeof pointer, "/projection/%s", request_projection_names[which]);
+    return error_set_at(err, ERROR_INVALID, pointer, "projection.%s is not given, and there is no seed to draw it from",
+                        request_projection_names[which]);
 }
 
 static bool tokens_check(struct plan *plan, const struct tensor_input *x, const struct tensor_input *from, struct error *err)

@@ -1,8 +1,55 @@
 #include "api/request/request.h"
 
+const char *const request_tensor_names[REQUEST_TENSORS + 1] = {
+    [REQUEST_X] = "x",
+    [REQUEST_CONTEXT] = "context",
+    [REQUEST_KEY] = "key",
+    [REQUEST_QUERY] = "query",
+    [REQUEST_VALUE] = "value",
+    [REQUEST_PAST_KEY] = "past_key",
+    [REQUEST_PAST_VALUE] = "past_value",
+    [REQUEST_MASK] = "mask",
+    [REQUEST_TENSORS] = NULL,
+};
+
+const char *const request_projection_names[PROJECTIONS + 1] = {
+    [PROJECTION_KEY] = "key",       [PROJECTION_QUERY] = "query", [PROJECTION_VALUE] = "value",
+    [PROJECTION_OUTPUT] = "output", [PROJECTIONS] = NULL,
+};
+
 const char *const request_result_names[RESULTS + 1] = {
-    "output",  "weights",     "mean_weights",  "scores", "capped_scores", "masked_scores", "lse", "query", "key", "value", "x",
-    "context", "present_key", "present_value", NULL,
+    [RESULT_OUTPUT] = "output",
+    [RESULT_WEIGHTS] = "weights",
+    [RESULT_MEAN_WEIGHTS] = "mean_weights",
+    [RESULT_SCORES] = "scores",
+    [RESULT_CAPPED_SCORES] = "capped_scores",
+    [RESULT_MASKED_SCORES] = "masked_scores",
+    [RESULT_LSE] = "lse",
+    [RESULT_QUERY] = "query",
+    [RESULT_KEY] = "key",
+    [RESULT_VALUE] = "value",
+    [RESULT_X] = "x",
+    [RESULT_CONTEXT] = "context",
+    [RESULT_PRESENT_KEY] = "present_key",
+    [RESULT_PRESENT_VALUE] = "present_value",
+    [RESULTS] = NULL,
+};
+
+const char *const request_layout_names[LAYOUTS + 1] = {
+    [LAYOUT_BHTD] = "bhtd",
+    [LAYOUT_BTHD] = "bthd",
+    [LAYOUTS] = NULL,
+};
+
+const char *const request_causal_names[CAUSALS + 1] = {
+    [CAUSAL_FALSE] = "false", [CAUSAL_TRUE] = "true", [CAUSAL_TOP_LEFT] = "top_left", [CAUSAL_BOTTOM_RIGHT] = "bottom_right",
+    [CAUSALS] = NULL,
+};
+
+const char *const request_rope_style_names[ROPE_STYLES + 1] = {
+    [ROPE_INTERLEAVED] = "interleaved",
+    [ROPE_HALF] = "half",
+    [ROPE_STYLES] = NULL,
 };
 
 void request_init(struct request *ret)

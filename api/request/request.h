@@ -1,5 +1,5 @@
-/* request.h: a request as the client meant it: every field decoded and checked by itself, tensors not yet read, nothing
- * yet compared with anything else (plan.h does that).
+/* request.h: a request as the client wrote it: every field decoded and checked by itself, tensors not yet read, fields not yet
+ * compared with each other (plan_resolve.h does that).
  *
  * Memory   borrows the extract and the arena. */
 #ifndef ATTND_API_REQUEST_REQUEST_H
@@ -10,7 +10,7 @@
 
 #include "api/request/tensor_input.h"
 
-/* Tensors by name. The first six are in the order in which a seed draws them. */
+/* Tensors by name. x to value are in the order in which a seed draws them. */
 enum request_tensor {
     REQUEST_X,
     REQUEST_CONTEXT,
@@ -51,16 +51,23 @@ enum request_result {
     RESULTS,
 };
 
-extern const char *const request_result_names[RESULTS + 1]; /* NULL-terminated */
+enum request_layout { LAYOUT_BHTD, LAYOUT_BTHD, LAYOUTS };
+enum request_causal { CAUSAL_FALSE, CAUSAL_TRUE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT, CAUSALS };
+enum request_rope_style { ROPE_INTERLEAVED, ROPE_HALF, ROPE_STYLES };
 
-enum request_layout { LAYOUT_BHTD, LAYOUT_BTHD };
-enum request_causal { CAUSAL_FALSE, CAUSAL_TRUE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT };
-enum request_rope_style { ROPE_INTERLEAVED, ROPE_HALF };
+/* The names by value, NULL-terminated. */
+extern const char *const request_tensor_names[REQUEST_TENSORS + 1];
+extern const char *const request_projection_names[PROJECTIONS + 1];
+extern const char *const request_result_names[RESULTS + 1];
+extern const char *const request_layout_names[LAYOUTS + 1];
+extern const char *const request_causal_names[CAUSALS + 1];
+extern const char *const request_rope_style_names[ROPE_STYLES + 1];
 
 #define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of offsets and windows: exact in a double, and sums of them fit */
 #define REQUEST_HEADS_MAX INT32_MAX
-#define REQUEST_ROPE_ANGLE_MAX 0x1p31 /* radians. So far doubles know an angle to 2.2e-7, at 2^40 to 9e-5, at 2^53 not at all */
-#define REQUEST_ROPE_BASE_MIN 1e-200  /* far below it, a position times a frequency may overflow: its sine would be NaN */
+#define REQUEST_ROPE_ANGLE_MAX                                                                                                 \
+    0x1p31 /* radians: up to here doubles hold an angle to 2.2e-7; at 2^40 to 9e-5, at 2^53 not at all */
+#define REQUEST_ROPE_BASE_MIN 1e-200 /* far below it a position times a frequency may overflow, and its sine would be NaN */
 
 struct request {
     struct tensor_input tensors[REQUEST_TENSORS];
@@ -110,7 +117,7 @@ struct request {
     bool offset_from_lengths; /* the last query of an item is at its last key: offset = key_lengths[b] - Tq */
 };
 
-/* A request in which nothing is asked for. */
+/* A request without tensors and results, every option at its default. */
 void request_init(struct request *ret);
 
 #endif

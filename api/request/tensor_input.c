@@ -11,6 +11,13 @@
 
 #define INTEGERS_MAX 16 /* of a short list that is read on the stack */
 
+bool tensor_input_may_be(enum tensor_input_content content, enum element_type element_type)
+{
+    if (content == TENSOR_INPUT_INTEGERS)
+        return element_type == ELEMENT_I64;
+    return element_is_float(element_type) || (element_type == ELEMENT_BOOL && content == TENSOR_INPUT_NUMBERS_OR_BOOLS);
+}
+
 bool tensor_input_is_bool(const struct tensor_input *input)
 {
     if (input->kind == TENSOR_INPUT_BYTES)
@@ -113,10 +120,11 @@ static bool refuse_value(const struct extract *extract, const json_t *value, con
     size_t used = (size_t)snprintf(place, sizeof place, "%s", pointer);
     for (; json_is_array(value) && used < sizeof place; value = json_array_get(value, 0))
         used += (size_t)snprintf(place + used, sizeof place - used, "/0");
-    const char *element = content == TENSOR_INPUT_NUMBERS ? "a number" : "a number or a boolean";
+    bool bools = content == TENSOR_INPUT_NUMBERS_OR_BOOLS;
+    const char *element = bools ? "a number or a boolean" : "a number";
     if (json_is_string(value))
-        element = content == TENSOR_INPUT_NUMBERS ? "a number or \"NaN\", \"Infinity\" or \"-Infinity\""
-                                                  : "a number, a boolean or \"NaN\", \"Infinity\" or \"-Infinity\"";
+        element = bools ? "a number, a boolean or \"NaN\", \"Infinity\" or \"-Infinity\""
+                        : "a number or \"NaN\", \"Infinity\" or \"-Infinity\"";
     return document_refuse(extract, value, place, element, err);
 }
 
@@ -135,15 +143,17 @@ bool tensor_input_read_parts(const struct extract *extract, const json_t *shape,
     ret->kind = TENSOR_INPUT_ARRAY;
     ret->array = document_array(extract, data);
     if (ret->array == NULL)
-        return refuse_value(extract, data, ret->array_pointer, content,
-                            content == TENSOR_INPUT_NUMBERS ? "an array of numbers" : "an array of numbers or booleans", err);
+        return refuse_value(
+            extract, data, ret->array_pointer, content,
+            content == TENSOR_INPUT_NUMBERS_OR_BOOLS ? "an array of numbers or booleans" : "an array of numbers", err);
     return check_depth(ret, err) && check_data(ret, err);
 }
 
 /* A dtype, which replies in the flat format have, decides nothing; but it may not be wrong. Of no data any is right. */
 static bool check_dtype(const struct extract *extract, const json_t *dtype, const struct tensor_input *input, struct error *err)
 {
-    static const char *const names[] = {"float32", "float64", "bool", NULL};
+    const char *const names[] = {element_dtype_name(DTYPE_F32), element_dtype_name(DTYPE_F64), element_dtype_name(DTYPE_BOOL),
+                                 NULL};
     size_t choice = 0;
     char pointer[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/dtype"];
     (void)snprintf(pointer, sizeof pointer, "%s/dtype", input->pointer);
@@ -151,7 +161,7 @@ static bool check_dtype(const struct extract *extract, const json_t *dtype, cons
         return true;
     if (!document_choice(extract, dtype, pointer, names, &choice, err))
         return false;
-    bool is_bool = strcmp(names[choice], "bool") == 0;
+    bool is_bool = choice == 2;
     return tensor_input_is_empty(input) || is_bool == tensor_input_is_bool(input) ||
            error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s", names[choice],
                         is_bool ? "numbers" : "booleans");
@@ -178,9 +188,9 @@ bool tensor_input_read(const struct extract *extract, const json_t *value, const
     ret->array = document_array(extract, value);
     if (ret->array == NULL)
         return refuse_value(extract, value, pointer, content,
-                            content == TENSOR_INPUT_NUMBERS
-                                ? "nested arrays of numbers or {\"shape\": [..], \"data\": [..]}"
-                                : "nested arrays of numbers or booleans, or {\"shape\": [..], \"data\": [..]},",
+                            content == TENSOR_INPUT_NUMBERS_OR_BOOLS
+                                ? "nested arrays of numbers or booleans, or {\"shape\": [..], \"data\": [..]},"
+                                : "nested arrays of numbers or {\"shape\": [..], \"data\": [..]}",
                             err);
     if (!check_depth(ret, err))
         return false;
@@ -201,8 +211,7 @@ bool tensor_input_of_bytes(const char *pointer, enum element_type element_type, 
 
 const void *tensor_input_in_place(const struct tensor_input *input, enum dtype dtype)
 {
-    bool same = (input->element_type == ELEMENT_F32 && dtype == DTYPE_F32) ||
-                (input->element_type == ELEMENT_F64 && dtype == DTYPE_F64);
+    bool same = input->element_type == element_of_dtype(dtype) && dtype != DTYPE_BOOL; /* which is read to be 0 or 1 */
     bool aligned = (uintptr_t)input->bytes % dtype_bytes(dtype) == 0;
     return input->kind == TENSOR_INPUT_BYTES && same && aligned ? input->bytes : NULL;
 }
@@ -234,7 +243,7 @@ static bool read_bytes(const struct tensor_input *input, const struct tensor *re
     return error_set_at(err, ERROR_INVALID, tensor_input_place(input, overflowed, place),
                         "%.9g overflows %s: send -Infinity or Infinity itself where that is meant, or compute in float64 "
                         "(\"precision\": \"float64\"; under /v2 \"softmax_precision\": 11)",
-                        element_number(input->element_type, input->bytes, overflowed), dtype_name(ret->dtype));
+                        element_number(input->element_type, input->bytes, overflowed), element_dtype_name(ret->dtype));
 }
 
 /* Rounds what was read from a text to the format that the request announced. */
@@ -248,11 +257,11 @@ static bool round_read(const struct tensor_input *input, const struct tensor *re
         element_round(input->element_type, ret);
         return true;
     }
-    double number = element_number(ret->dtype == DTYPE_F32 ? ELEMENT_F32 : ELEMENT_F64, ret->data, overflowed);
+    double number = element_number(element_of_dtype(ret->dtype), ret->data, overflowed);
     return error_set_at(err, ERROR_INVALID, tensor_input_place(input, overflowed, place),
                         "%.9g overflows %s, the datatype: send \"-Infinity\" or \"Infinity\" where that is meant, or a wider "
                         "datatype",
-                        number, element_name(input->element_type));
+                        number, element_names[ELEMENT_NAMES_PLAIN][input->element_type]);
 }
 
 bool tensor_input_load(const struct extract *extract, const struct tensor_input *input, const struct executor *executor,

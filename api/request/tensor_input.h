@@ -24,10 +24,11 @@ enum tensor_input_kind {
     TENSOR_INPUT_DRAWN, /* a shape alone */
 };
 
-/* What a field may hold, for the words of an error. */
+/* What a field may hold. */
 enum tensor_input_content {
     TENSOR_INPUT_NUMBERS,
     TENSOR_INPUT_NUMBERS_OR_BOOLS,
+    TENSOR_INPUT_INTEGERS, /* in a text numbers; that they are whole is checked when they are read */
 };
 
 struct tensor_input {
@@ -42,6 +43,9 @@ struct tensor_input {
     size_t rank;
     size_t shape[TENSOR_RANK_MAX];
 };
+
+/* True where a field of such content may have the element type. */
+bool tensor_input_may_be(enum tensor_input_content content, enum element_type element_type);
 
 /* Decodes the value of the field at `pointer`. */
 bool tensor_input_read(const struct extract *extract, const json_t *value, const char *pointer,

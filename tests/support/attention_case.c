@@ -118,9 +118,9 @@ static void describe(struct attention_case *c)
     static const char *const names[] = {"causal", "offsets",   "lengths",    "window", "softcap", "alibi",
                                         "sinks",  "bool mask", "added mask", "scale",  "strides"};
     const struct attention_dims *n = &c->dims;
-    size_t used =
-        (size_t)snprintf(c->text, sizeof c->text, "seed %" PRIu64 " %s %s B %zu H %zu/%zu Tq %zu Tk %zu D %zu Dv %zu", c->seed,
-                         kernels_in_use()->name, dtype_name(n->dtype), n->B, n->H, n->Hkv, n->Tq, n->Tk, n->D, n->Dv);
+    size_t used = (size_t)snprintf(
+        c->text, sizeof c->text, "seed %" PRIu64 " %s float%zu B %zu H %zu/%zu Tq %zu Tk %zu D %zu Dv %zu", c->seed,
+        kernels_in_use()->name, 8 * dtype_bytes(n->dtype), n->B, n->H, n->Hkv, n->Tq, n->Tk, n->D, n->Dv);
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         if ((c->options >> k) & 1U)
             used += (size_t)snprintf(c->text + used, sizeof c->text - used, ", %s", names[k]);

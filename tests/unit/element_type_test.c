@@ -221,6 +221,27 @@ static void finite_numbers_that_overflow_are_found(void **state)
     assert_int_equal(element_overflow(ELEMENT_F32, &t32), COUNT);
 }
 
+static void dtypes_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(element_dtype_name(DTYPE_F32), "float32");
+    assert_string_equal(element_dtype_name(DTYPE_F64), "float64");
+    assert_string_equal(element_dtype_name(DTYPE_BOOL), "bool");
+}
+
+/* Each naming has a name for each element type, and ends in NULL. */
+static void every_type_has_names(void **state)
+{
+    (void)state;
+    for (size_t naming = 0; naming < ELEMENT_NAMINGS; naming++) {
+        for (size_t type = 0; type < ELEMENT_TYPES; type++)
+            assert_non_null(element_names[naming][type]);
+        assert_null(element_names[naming][ELEMENT_TYPES]);
+    }
+    assert_string_equal(element_names[ELEMENT_NAMES_SAFETENSORS][ELEMENT_BF16], "BF16");
+    assert_string_equal(element_names[ELEMENT_NAMES_KSERVE][ELEMENT_F16], "FP16");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +251,8 @@ int main(void)
         cmocka_unit_test(tensors_are_packed_in_place),
         cmocka_unit_test(bytes_are_read_at_any_alignment),
         cmocka_unit_test(finite_numbers_that_overflow_are_found),
+        cmocka_unit_test(dtypes_have_names),
+        cmocka_unit_test(every_type_has_names),
     };
     return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
 }

@@ -43,8 +43,8 @@ static void layer_init(struct layer *l, enum dtype dtype, const size_t sizes[4],
         l->bias = view_contiguous(&l->pool, dtype, 1, &l->O);
         view_store_normal(&l->bias, &draw);
     }
-    (void)snprintf(l->text, sizeof l->text, "seed %llu %s B %zu T %zu C %zu O %zu%s", (unsigned long long)seed,
-                   dtype_name(dtype), l->B, l->T, l->C, l->O, with_bias ? ", bias" : "");
+    (void)snprintf(l->text, sizeof l->text, "seed %llu float%zu B %zu T %zu C %zu O %zu%s", (unsigned long long)seed,
+                   8 * dtype_bytes(dtype), l->B, l->T, l->C, l->O, with_bias ? ", bias" : "");
 }
 
 static void apply(struct layer *l, const struct executor *executor)

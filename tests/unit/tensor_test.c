@@ -12,9 +12,6 @@ static void dtypes(void **state)
     assert_int_equal(dtype_bytes(DTYPE_F32), 4);
     assert_int_equal(dtype_bytes(DTYPE_F64), 8);
     assert_int_equal(dtype_bytes(DTYPE_BOOL), 1);
-    assert_string_equal(dtype_name(DTYPE_F32), "float32");
-    assert_string_equal(dtype_name(DTYPE_F64), "float64");
-    assert_string_equal(dtype_name(DTYPE_BOOL), "bool");
 }
 
 static void contiguous_is_row_major(void **state)
