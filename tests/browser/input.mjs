@@ -152,12 +152,26 @@ test("tensors dropped by name become fields; large ones travel as binary", async
     const [q, k, v] = [numbers(1), numbers(2), numbers(3)];
     await after(page, () => drop(page, [["all.safetensors", safetensors({ query: ["F32", [T, D], q], key: ["F32", [T, D], k], value: ["F32", [T, D], v] })]]));
     const tensor = (data) => ({ shape: [T, D], data: [...data] });
-    const { weights } = await ask({ query: tensor(q), key: tensor(k), value: tensor(v), causal: true, scale: 1 }, ["weights"]);
+    const { weights } = await ask({ query: tensor(q), key: tensor(k), value: tensor(v) }, ["weights"]);
     await chooseCell(page, 3, 5);
     near((await readTable(page))[3].slice(0, 64), weights[3].slice(0, 64), AS_PRINTED, "a row of weights");
     equal(types[0][0], "application/x-safetensors", "the request");
     ok(types[0][1].startsWith("application/x-safetensors"), "the reply");
     equal(await page.inputValue("#f-query"), `file: ${T} × ${D}`, "the field says so");
+});
+
+test("dropped queries and keys start from the defaults, and say so; a mask is put into the request that is there", async (t) => {
+    const page = await open(t), rows = [[1, 2], [3, 4], [0, 1]], flat = rows.flat(), query = rows, key = rows, value = [[1, 0], [0, 1], [1, 1]];
+    await after(page, () => page.fill("#f-scale", "0.25"));
+    await after(page, () => drop(page, [["q.npy", npy([3, 2], flat)], ["k.npy", npy([3, 2], flat)], ["v.npy", npy([3, 2], value.flat())]]));
+    equal([await page.inputValue("#f-scale"), await page.inputValue("#f-causal")], ["", ""], "scale and causal of the preset");
+    near(await readTable(page), (await ask({ query, key, value }, ["weights"])).weights, AS_PRINTED, "scaled by 1/√D, not causal");
+    ok(/^q\.npy, k\.npy, v\.npy: query, key, value\. Every other field has its default/.test(await page.textContent("#story")), await page.textContent("#story"));
+    await after(page, () => page.fill("#f-scale", "0.5"));
+    await after(page, () => drop(page, [["mask.npy", npy([3, 3], [0, -1, 0, 0, 0, 0, 2, 0, 0])]]));
+    const mask = [[0, -1, 0], [0, 0, 0], [2, 0, 0]];
+    near(await readTable(page), (await ask({ query, key, value, mask, scale: 0.5 }, ["weights"])).weights, AS_PRINTED, "with the mask, and the scale that was typed");
+    ok(/with mask of mask\.npy/.test(await page.textContent("#story")), await page.textContent("#story"));
 });
 
 test("token labels: text, lines, JSON; rows and columns", async (t) => {
@@ -175,6 +189,8 @@ test("token labels: text, lines, JSON; rows and columns", async (t) => {
     equal((await heads()).slice(0, 3), ["a␣b", "c", "2"], "lines");
     await chooseCell(page, 1, 0);
     equal(await page.textContent("#cell-title"), "query 1 cat → key 0 a␣b", "the cell's title");
+    await after(page, () => drop(page, [["other.json", "[[0.5, 0.5], [1, 0]]"]]));
+    equal([await heads(), await rows()], [["0", "1"], ["0", "1"]], "another file has no labels of the one before");
 });
 
 test("a long request shows progress and can be cancelled", async (t) => {

@@ -14,6 +14,8 @@ import { MEAN, Run, STAGES, weightsRun } from "./run.js";
 
 const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
 
+export const NO_LABELS = { rows: null, cols: null };
+
 export const VIEW_DEFAULTS = {
     tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, palette: "viridis", mode: "linear",
     hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "float64", patch: "",
@@ -25,7 +27,8 @@ class App {
         this.request = {};
         this.weights = null; // the user's weights: nothing is computed
         this.preset = null;
-        this.labels = { rows: null, cols: null };
+        this.about = ""; // where the request comes from, if not from a preset or the form
+        this.labels = NO_LABELS;
         this.view = { ...VIEW_DEFAULTS };
         this.run = null;
         this.pinned = null;
@@ -45,11 +48,9 @@ class App {
 
     // ---- the request ----
 
-    setRequest(request, { view = {}, preset = null, labels } = {}) {
-        this.request = request;
-        this.weights = null;
-        this.preset = preset;
-        if (labels) this.labels = labels;
+    // Labels stay if none are given.
+    setRequest(request, { view = {}, preset = null, labels = this.labels, about = "" } = {}) {
+        Object.assign(this, { request, preset, labels, about, weights: null });
         Object.assign(this.view, view);
         this.tell("request");
         return this.compute();
@@ -57,7 +58,7 @@ class App {
 
     usePreset(preset) {
         const view = { ...VIEW_DEFAULTS, palette: this.view.palette, mode: this.view.mode, stage: preset.stage, tab: preset.view ?? "map", cell: preset.cell ?? null };
-        return this.setRequest(structuredClone(preset.request), { view, preset: preset.id, labels: { rows: null, cols: null } });
+        return this.setRequest(structuredClone(preset.request), { view, preset: preset.id, labels: NO_LABELS });
     }
 
     stepPreset(step) {
@@ -69,17 +70,28 @@ class App {
     changeRequest(changes) {
         const request = { ...this.request, ...changes };
         for (const name of Object.keys(request)) if (request[name] === undefined) delete request[name];
-        this.request = request;
-        this.weights = null;
-        this.preset = null;
+        Object.assign(this, { request, weights: null, preset: null, about: "" });
         this.tell("request");
     }
 
-    useWeights(tensor, name = "your weights") {
+    // Shows weights as they are: nothing is computed.
+    useWeights(tensor, { name = "your weights", labels = NO_LABELS, view = {} } = {}) {
         const run = weightsRun(tensor);
+        Object.assign(this, { weights: tensor, weightsName: name, preset: null, labels });
+        Object.assign(this.view, { stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null }, view);
+        this.show(run);
+    }
+
+    // Shows a request with the reply that it got earlier.
+    useReply(request, reply, { view = {}, labels = NO_LABELS, about = "" } = {}) {
+        Object.assign(this, { request, labels, about, weights: null, preset: null });
+        Object.assign(this.view, view);
+        this.show(new Run(request, reply));
+    }
+
+    show(run) {
         this.cancel();
-        Object.assign(this, { weights: tensor, weightsName: name, preset: null, problem: null });
-        Object.assign(this.view, { stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null });
+        this.problem = null;
         this.tell("request");
         this.tell("problem");
         this.take(run);
@@ -129,6 +141,7 @@ class App {
 
     async compute() {
         const { request } = this;
+        if (this.weights) return;
         const reply = await this.busyWith("Computing", (signal) => compute(request, namesFor(request), signal));
         if (!reply) return;
         this.problem = null;

@@ -109,7 +109,7 @@ function chooseSource(form) {
         app.setRequest({ query: [[1, 0], [0, 1]], key: [[1, 0], [0, 1]], value: [[10], [20]] }, { view: { stage: "weights", batch: 0, head: 0 } });
     else {
         const matrix = app.matrix("weights");
-        if (matrix) app.useWeights(new Tensor([matrix.rows, matrix.cols], matrix.data.slice()), "weights of this picture");
+        if (matrix) app.useWeights(new Tensor([matrix.rows, matrix.cols], matrix.data.slice()), { name: "weights of this picture", labels: app.labels });
     }
 }
 
@@ -143,7 +143,7 @@ function showJson() {
 
 function useJson() {
     try {
-        takeText($("json").value, "pasted weights");
+        takeText($("json").value, "pasted weights", app.labels);
         $("e-json").textContent = "";
     } catch (error) {
         $("e-json").textContent = error.message;

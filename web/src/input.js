@@ -1,15 +1,41 @@
-// input.js: reads what is dropped on the page, pasted into it or opened from a file: requests, tensors, weights.
+// input.js: takes what is dropped on the page, pasted into it or opened from a file: requests, tensors, weights.
 
-import { app } from "./app.js";
+import { NO_LABELS, app } from "./app.js";
 import { $, announce } from "./dom.js";
 import { FIELD_NAMES } from "./fields.js";
 import { readNumpy, readSafetensors } from "./files.js";
+import { X, formOf } from "./request.js";
 import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
 
 const TENSOR_FIELDS = ["query", "key", "value", "x", "context", "mask", "past_key", "past_value", "key_lengths", "sinks", "alibi"];
 const SHORT_NAMES = { q: "query", k: "key", v: "value", queries: "query", keys: "key", values: "value", attn_mask: "mask", attention_mask: "mask" };
 const REPLY_FIELDS = ["return", "format", "decimals"]; // the page chooses these itself
 const WEIGHT_NAMES = ["weights", "attention", "attentions", "attn", "attention_weights", "mean_weights"];
+const FIRST_CELLS = { cell: null, layer: 0, batch: 0, head: 0, heads: [] };
+
+// ---- reading: { request }, { weights, tokens }, or { tensors }, a Map by name ----
+
+// `name` is for a tensor that has none. Throws an Error that says why the text is none of these.
+function readText(text, name) {
+    const value = parseJson(text);
+    if (Array.isArray(value)) return { weights: tensorFromJson(value) };
+    if (value === null || typeof value !== "object") throw new Error("expected a request, or nested arrays of weights");
+    const key = WEIGHT_NAMES.find((candidate) => candidate in value);
+    if (key) return { weights: tensorFromJson(value[key]), tokens: Array.isArray(value.tokens) ? value.tokens.map(String) : null };
+    if ("shape" in value && "data" in value) return { tensors: new Map([[name, tensorFromJson(value)]]) };
+    if (!Object.keys(value).some((field) => FIELD_NAMES.has(field))) throw new Error(`this object has no field of a request, and no "weights"`);
+    return { request: value };
+}
+
+async function readFile(file) {
+    const buffer = await file.arrayBuffer(), stem = file.name.replace(/\.\w+$/, "");
+    if (file.name.endsWith(".npy")) return { tensors: new Map([[stem, readNumpy(buffer)]]) };
+    if (!file.name.endsWith(".safetensors")) return readText(new TextDecoder().decode(buffer), stem);
+    const { tensors, metadata } = readSafetensors(buffer);
+    return metadata.request ? { request: { ...parseJson(metadata.request), ...Object.fromEntries(tensors) } } : { tensors };
+}
+
+// ---- taking ----
 
 const fieldOf = (name) => {
     const plain = name.toLowerCase();
@@ -28,69 +54,60 @@ function stack(tensors) {
     return new Tensor([tensors.length, ...shape], data);
 }
 
+// Whether the fields are a new request, or replace some of the request that is there, as a mask does.
+function isNewRequest(fields) {
+    if ("x" in fields || ("query" in fields && "key" in fields)) return true;
+    return formOf(app.request) === X && ["query", "key", "value"].some((name) => name in fields);
+}
+
+// A new request has the server's defaults: a scale or a causal mask left from the request before would change its numbers.
+function takeFields(fields, name) {
+    const isNew = isNewRequest(fields), names = Object.keys(fields).join(", ");
+    const kept = !isNew ? app.request : "x" in fields && !("projection" in fields) ? { seed: app.request.seed ?? 0 } : {};
+    const about = isNew ? `${name}: ${names}. Every other field has its default.` : `Your request, with ${names} of ${name}.`;
+    announce(about);
+    return app.setRequest({ ...kept, ...fields }, { view: FIRST_CELLS, labels: isNew ? NO_LABELS : app.labels, about });
+}
+
 // Named tensors: weights to look at, fields of a request, or the layers of a model.
 function takeTensors(named, name) {
-    const weights = [...named].filter(([key]) => WEIGHT_NAMES.includes(key.toLowerCase()));
-    const fields = [...named].filter(([key]) => fieldOf(key));
+    const weights = [...named].find(([key]) => WEIGHT_NAMES.includes(key.toLowerCase()));
+    if (weights) return app.useWeights(weights[1], { name });
+    const fields = Object.fromEntries([...named].filter(([key]) => fieldOf(key)).map(([key, tensor]) => [fieldOf(key), tensor]));
     const projections = [...named].filter(([key]) => key.startsWith("projection."));
-    if (weights.length) return app.useWeights(weights[0][1], name);
-    if (!fields.length && !projections.length) return app.useWeights(stack([...named.values()]), name);
-    const changes = Object.fromEntries(fields.map(([key, tensor]) => [fieldOf(key), tensor]));
-    return takeFields(changes, projections);
+    if (projections.length) fields.projection = Object.fromEntries(projections.map(([key, tensor]) => [key.slice("projection.".length), tensor]));
+    return Object.keys(fields).length ? takeFields(fields, name) : app.useWeights(stack([...named.values()]), { name });
 }
 
-// Queries and keys replace tokens, and tokens replace them: a request has one of the two forms.
-function takeFields(changes, projections = []) {
-    const toQkv = "query" in changes || "key" in changes || "value" in changes, toX = "x" in changes;
-    const leaving = toQkv ? ["x", "context", "projection", "head_size"] : toX ? ["query", "key", "value", "past_key", "past_value", "layout"] : [];
-    const request = { ...app.request };
-    for (const field of leaving) delete request[field];
-    if (projections.length) {
-        request.projection = {};
-        for (const [key, tensor] of projections) request.projection[key.slice("projection.".length)] = tensor;
-    }
-    announce(`Loaded ${Object.keys(changes).join(", ")}`);
-    return app.setRequest({ ...request, ...changes }, { view: { cell: null } });
+function take({ request, weights, tokens, tensors }, name, labels) {
+    if (tensors) return takeTensors(tensors, name);
+    if (weights) return app.useWeights(weights, { name, labels: tokens ? { rows: tokens, cols: tokens } : labels });
+    const fields = Object.fromEntries(Object.entries(request).filter(([field]) => !REPLY_FIELDS.includes(field)));
+    return app.setRequest(fields, { view: FIRST_CELLS, labels });
 }
 
-function takeRequest(value) {
-    const request = Object.fromEntries(Object.entries(value).filter(([name]) => !REPLY_FIELDS.includes(name)));
-    return app.setRequest(request, { view: { cell: null, layer: 0, batch: 0, head: 0, heads: [] } });
+// `labels`: those to keep. Throws an Error that says what is wrong with the text.
+export function takeText(text, name, labels = NO_LABELS) {
+    return take(readText(text, name), name, labels);
 }
 
-// JSON: a request, one tensor, weights, or weights with their tokens. Throws an Error that says why the text is none of these.
-export function takeText(text, name) {
-    const value = parseJson(text);
-    if (Array.isArray(value)) return app.useWeights(tensorFromJson(value), name);
-    if (value === null || typeof value !== "object") throw new Error("expected a request, or nested arrays of weights");
-    const labels = Array.isArray(value.tokens) ? value.tokens.map(String) : null;
-    const key = WEIGHT_NAMES.find((candidate) => candidate in value);
-    if (key) {
-        if (labels) app.setLabels({ rows: labels, cols: labels });
-        return app.useWeights(tensorFromJson(value[key]), name);
-    }
-    if ("shape" in value && "data" in value) return takeTensors(new Map([[name.replace(/\.\w+$/, ""), tensorFromJson(value)]]), name);
-    if (!Object.keys(value).some((field) => FIELD_NAMES.has(field))) throw new Error(`this object has no field of a request, and no "weights"`);
-    return takeRequest(value);
-}
-
-async function takeFile(file) {
-    const buffer = await file.arrayBuffer(), stem = file.name.replace(/\.\w+$/, "");
-    if (file.name.endsWith(".npy")) return takeTensors(new Map([[stem, readNumpy(buffer)]]), file.name);
-    if (!file.name.endsWith(".safetensors")) return takeText(new TextDecoder().decode(buffer), file.name);
-    const { tensors, metadata } = readSafetensors(buffer);
-    if (metadata.request) return takeRequest({ ...parseJson(metadata.request), ...Object.fromEntries(tensors) });
-    return takeTensors(tensors, file.name);
-}
-
+// Tensors of files that are opened together belong together: q.npy, k.npy and v.npy.
 export async function takeFiles(files) {
-    for (const file of files) {
-        try {
-            await takeFile(file);
+    const tensors = new Map(), names = [];
+    let at = "";
+    try {
+        for (const file of files) {
+            at = file.name;
+            const content = await readFile(file);
+            if (content.tensors) for (const [key, tensor] of content.tensors) tensors.set(key, tensor);
+            else await take(content, file.name, NO_LABELS);
+            if (content.tensors) names.push(file.name);
             announce(`Opened ${file.name}`);
-        } catch (error) {
-            app.fail(new Error(`${file.name}: ${error.message}`));
         }
+        at = names.join(", ");
+        if (tensors.size) await takeTensors(tensors, at);
+    } catch (error) {
+        app.fail(new Error(`${at}: ${error.message}`));
     }
 }
 

@@ -84,7 +84,7 @@ const render = onFrame(() => {
 
 function showStory() {
     const preset = presetById(app.preset);
-    $("story").textContent = preset?.story ?? (app.weights ? `${app.weightsName}: your weights; nothing is computed.` : "Your request.");
+    $("story").textContent = preset?.story ?? (app.weights ? `${app.weightsName}: your weights; nothing is computed.` : app.about || "Your request.");
     $("preset").value = preset?.id ?? "";
 }
 
@@ -119,10 +119,7 @@ const remember = debounce(250, async () => {
 async function restore(state) {
     const { view: changes = {}, labels } = state;
     if (state.own) {
-        if (labels) app.labels = labels;
-        app.useWeights(new Tensor(state.own.shape, Float64Array.from(state.own.data)));
-        app.setView(changes);
-        return;
+        return void app.useWeights(new Tensor(state.own.shape, Float64Array.from(state.own.data)), { labels, view: changes });
     }
     const preset = presetById(state.preset);
     if (!preset && !state.request) return void app.usePreset(presetById("notebook"));
