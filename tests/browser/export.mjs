@@ -3,11 +3,13 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { deflateRawSync } from "node:zlib";
 import { after, ask, chooseCell, drawn, equal, near, ok, open, readTable, test, useJson, usePreset, useStage, useView, world } from "./harness.mjs";
 import { PRESETS } from "../../web/src/presets.js";
 
 const NOTEBOOK = { seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true, scale: 1 };
 const AS_PRINTED = 0.5e-4 + 1e-9;
+const linkOf = (state) => deflateRawSync(JSON.stringify(state)).toString("base64url");
 const folder = mkdtempSync("/tmp/attnd-browser-");
 
 // Returns the path of what the page exports.
@@ -62,8 +64,51 @@ test("the address follows by itself, and a reload restores; own weights, too", a
     await page.reload();
     await drawn(page);
     near(await readTable(page), [[0.25, 0.75]], 1e-6, "own weights");
-    const broken = await open(t, { hash: "#s=broken" });
-    equal(await broken.inputValue("#preset"), "notebook", "a broken address gives the first picture");
+});
+
+test("weights that are too large for an address leave none behind", async (t) => {
+    const page = await open(t), row = Array.from({ length: 200 }, () => 0.005);
+    await useJson(page, [[0.25, 0.75]]);
+    await page.waitForFunction(() => location.hash.length > 4);
+    await useJson(page, Array.from({ length: 200 }, () => row));
+    await page.waitForFunction(() => location.hash === "");
+    await page.click("#permalink");
+    await page.waitForFunction(() => /too large for an address/.test(document.getElementById("problem").textContent));
+});
+
+test("a damaged link is said to be damaged, on a new page and on one that is open", async (t) => {
+    const text = (page) => page.waitForFunction(() => !document.getElementById("problem").hidden).then(() => page.textContent("#problem"));
+    for (const hash of ["#s=broken", "#s=!", `#s=${linkOf({ v: 2 })}`, `#s=${linkOf({ v: 1, own: { shape: [2, 2], data: [1] } })}`, `#s=${linkOf({ v: 1, preset: "none" })}`]) {
+        const page = await open(t, { hash, wait: false }), said = await text(page);
+        ok(/link is damaged|link is of a preset/.test(said), `${hash}: ${said}`);
+        equal(await page.$$eval("#picture canvas", (all) => all.length), 0, "pictures");
+        await usePreset(page, "window");
+        equal(await page.isVisible("#problem"), false, "a preset starts over");
+    }
+    const page = await open(t);
+    await page.evaluate(() => { location.hash = "#s=broken"; });
+    ok(/damaged/.test(await text(page)), "on an open page");
+    await page.waitForFunction(() => !document.querySelector("#picture canvas"));
+});
+
+test("a link pasted into the open page shows what it shows on a new one; threshold and zoom are in it", async (t) => {
+    const page = await open(t);
+    await useJson(page, { seed: 3, x: { shape: [1, 40, 8] }, projection: "identity" });
+    await page.click("[aria-label='Zoom in']");
+    await page.click("[aria-label='Zoom in']");
+    const zoomed = await page.evaluate(() => document.getElementById("map").map.readZoom());
+    await useView(page, "lines");
+    await page.fill("#threshold", "0.25");
+    await page.waitForTimeout(400);
+    const hash = await page.evaluate(() => location.hash), lines = await page.textContent("#lines-about");
+    await usePreset(page, "alibi");
+    await page.evaluate((to) => { location.hash = to; }, hash);
+    await page.waitForFunction((about) => document.getElementById("lines-about")?.textContent === about, lines);
+    await useView(page, "map");
+    near(await page.evaluate(() => document.getElementById("map").map.readZoom()), zoomed, 1e-3, "zoom");
+    await usePreset(page, "alibi");
+    await after(page, () => page.evaluate((to) => { location.hash = to; }, `#s=${linkOf({ v: 1, view: {}, preset: "scaled" })}`));
+    equal([await page.inputValue("#preset"), await page.getAttribute("#view-map", "aria-selected")], ["scaled", "true"], "what a link does not say has its default");
 });
 
 test("CSV has all digits, and the labels", async (t) => {
@@ -91,8 +136,11 @@ test("safetensors has every result, bit by bit", async (t) => {
     // And the page opens what it wrote.
     const path = await exported(page, "safetensors");
     await after(page, () => page.setInputFiles("#file", path));
-    ok(/your weights/.test(await page.textContent("#story")), "opened again");
+    ok(/results of an earlier request/.test(await page.textContent("#story")), "opened again");
     near((await readTable(page))[7], reply.weights[0][7], AS_PRINTED, "row 7");
+    equal([await page.inputValue("#f-scale"), await page.inputValue("#f-x")], ["1", "4 × 8 × 32"], "with its request");
+    await useStage(page, "output");
+    near((await readTable(page))[7], reply.output[0][7], AS_PRINTED, "and its other results");
 });
 
 test("PNG and SVG show the same cells", async (t) => {

@@ -208,3 +208,42 @@ test("a long request shows progress and can be cancelled", async (t) => {
     await usePreset(page, "notebook");
     await drawn(page);
 });
+
+test("switching the source and back keeps what was typed", async (t) => {
+    const page = await open(t);
+    await type(page, "scale", "0.25");
+    await type(page, "x", "2 x 5 x 32");
+    await after(page, () => page.check("input[value=qkv]", { force: true }));
+    await type(page, "key", "[[1, 0], [0, 2]]");
+    await after(page, () => page.check("input[value=weights]", { force: true }));
+    await after(page, () => page.check("input[value=x]", { force: true }));
+    equal([await page.inputValue("#f-scale"), await page.inputValue("#f-x")], ["0.25", "2 × 5 × 32"], "Seed");
+    await after(page, () => page.check("input[value=qkv]", { force: true }));
+    equal(await page.inputValue("#f-key"), "[[1,0],[0,2]]", "Tensors");
+    await after(page, () => page.check("input[value=weights]", { force: true }));
+    equal((await readTable(page)).length, 2, "Your weights");
+});
+
+test("weights that no softmax gives are shown, with a warning", async (t) => {
+    const page = await open(t), warnings = () => page.$$eval("#applied .warn", (all) => all.map((one) => one.textContent));
+    await useJson(page, "[[0.5, NaN], [-1, 2]]");
+    equal(await warnings(), ["⚠ 1 number is NaN or infinite: attention weights are finite", "⚠ 1 number is negative: these may be scores, before the softmax"], "NaN, negative");
+    await useJson(page, [[[0.5, 0.5], [0, 0]], [[0.3, 0.3], [2, 0]]]);
+    equal(await warnings(), ["⚠ 2 rows do not sum to 1; the first, query 0 of matrix 1, sums to 0.6"], "sums");
+    await useJson(page, [[0.3333, 0.6667], [0, 0]]);
+    equal(await warnings(), [], "decimals and masked rows");
+});
+
+test("while a request fails, the picture of the one before is dimmed, said to be so, and cannot be exported", async (t) => {
+    t.expect(/status of 422/);
+    const page = await open(t), opacity = () => page.waitForFunction((stale) => getComputedStyle(document.getElementById("picture")).opacity === stale, "0.4");
+    await page.fill("#f-scale", "1e999");
+    ok(!(await page.evaluate(() => document.body.classList.contains("stale"))), "what is not sent changes nothing");
+    await page.fill("#f-context", "4, 3, 32");
+    await page.waitForFunction(() => !document.getElementById("problem").hidden);
+    await opacity();
+    ok(/The picture is still that of the request before/.test(await page.textContent("#problem")), await page.textContent("#problem"));
+    for (const selector of ["#permalink", "#copy [data-name=curl]", "#export [data-name=csv]"]) ok(await page.locator(selector).isDisabled(), selector);
+    await type(page, "context", "");
+    equal([await page.evaluate(() => document.body.classList.contains("stale")), await page.locator("#permalink").isDisabled()], [false, false], "mended");
+});

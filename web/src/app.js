@@ -3,21 +3,24 @@
 //
 //   "request"   the request or its labels changed        "run"      a new result arrived
 //   "view"      what is shown, or how, changed           "cell"     the chosen cell changed
-//   "busy"      a computation began or ended             "problem"  something failed, or the failure is over
+//   "zoom"      the heat map panned or zoomed            "busy"     a computation began or ended
+//   "problem"   something failed, or that is over
 
 import { Problem, compute } from "./api.js";
 import { Scale, extent } from "./color.js";
 import { MaskReasons } from "./mask_reasons.js";
 import { PRESETS } from "./presets.js";
 import { cellsOf, namesFor } from "./request.js";
-import { MEAN, Run, STAGES, weightsRun } from "./run.js";
+import { MEAN, Run, STAGES } from "./run.js";
+import { weightsRun } from "./weights.js";
 
 const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
 
 export const NO_LABELS = { rows: null, cols: null };
+export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null }; // of a request of another shape
 
 export const VIEW_DEFAULTS = {
-    tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, palette: "viridis", mode: "linear",
+    tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, palette: "viridis", mode: "linear",
     hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "float64", patch: "",
 };
 
@@ -75,10 +78,10 @@ class App {
     }
 
     // Shows weights as they are: nothing is computed.
-    useWeights(tensor, { name = "your weights", labels = NO_LABELS, view = {} } = {}) {
+    useWeights(tensor, { name = "your weights", labels = NO_LABELS, view = {}, about = `${name}: your weights; nothing is computed.` } = {}) {
         const run = weightsRun(tensor);
-        Object.assign(this, { weights: tensor, weightsName: name, preset: null, labels });
-        Object.assign(this.view, { stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null }, view);
+        Object.assign(this, { weights: tensor, weightsName: name, preset: null, labels, about });
+        Object.assign(this.view, { stage: "weights", ...FIRST_CELLS }, view);
         this.show(run);
     }
 
@@ -89,12 +92,26 @@ class App {
         this.show(new Run(request, reply));
     }
 
+    // No request, no picture.
+    clear() {
+        this.cancel();
+        Object.assign(this, { request: {}, about: "", weights: null, preset: null, labels: NO_LABELS, run: null });
+        Object.assign(this.view, VIEW_DEFAULTS);
+        this.tell("request");
+        this.tell("run");
+    }
+
     show(run) {
         this.cancel();
         this.problem = null;
         this.tell("request");
         this.tell("problem");
         this.take(run);
+    }
+
+    // Whether the picture is of another request than the one in the form, which failed or has not been run.
+    get stale() {
+        return !this.weights && this.run !== null && this.run.request !== this.request;
     }
 
     get large() {

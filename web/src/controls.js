@@ -129,7 +129,7 @@ async function link() {
 }
 
 export function takeAway(view) {
-    return h("div", { class: "take" },
+    return h("fieldset", { class: "take", id: "take" },
         h("button", { type: "button", id: "permalink", onclick: () => guard(link) }, "Copy link"),
         !app.run?.weightsOnly && menu("copy", "Copy as", LANGUAGES.map(({ name, title, make }) => ({ name, title, act: () => copy(make(app.run.request), title) }))),
         menu("export", "Export", EXPORTS.filter(({ name }) => name !== "svg" || view.svg || view.heatmap).filter(({ name }) => name !== "html" || !app.offline)

@@ -1,7 +1,7 @@
 // form.js: the request as a form. What the server says about a field appears under it, in the server's words.
 
 import { setKey } from "./api.js";
-import { app } from "./app.js";
+import { FIRST_CELLS, NO_LABELS, app } from "./app.js";
 import { $, debounce, h } from "./dom.js";
 import { BOTH, FIELDS, parseLabels, textOf, valueOf } from "./fields.js";
 import { takeFiles, takeText } from "./input.js";
@@ -69,6 +69,7 @@ function run() {
 
 function showRequest() {
     const form = app.weights ? "weights" : formOf(app.request);
+    keepDraft(form);
     for (const radio of document.querySelectorAll("input[name=source]")) radio.checked = radio.value === form;
     for (const { spec, input, row } of inputs.values()) {
         row.hidden = app.weights || (spec.form !== BOTH && spec.form !== form);
@@ -102,11 +103,21 @@ function showProblem() {
 
 // ---- where the numbers come from ----
 
-// Starts over with an example of the source.
+const drafts = new Map(); // the last content of each source: what setRequest or useWeights takes
+
+function keepDraft(form) {
+    const { request, weights, weightsName, preset, labels, about } = app;
+    if (weights) drafts.set(form, { weights, name: weightsName, labels, about });
+    else if (Object.keys(request).length) drafts.set(form, { request, preset, labels, about });
+}
+
+// Returns to the source's last content, or starts with an example.
 function chooseSource(form) {
-    if (form === X) app.usePreset(PRESETS.find(({ id }) => id === "notebook"));
-    else if (form === QKV)
-        app.setRequest({ query: [[1, 0], [0, 1]], key: [[1, 0], [0, 1]], value: [[10], [20]] }, { view: { stage: "weights", batch: 0, head: 0 } });
+    const { request, weights, ...rest } = drafts.get(form) ?? {};
+    if (weights) app.useWeights(weights, rest);
+    else if (request) app.setRequest(request, { ...rest, view: FIRST_CELLS });
+    else if (form === X) app.usePreset(PRESETS.find(({ id }) => id === "notebook"));
+    else if (form === QKV) app.setRequest({ query: [[1, 0], [0, 1]], key: [[1, 0], [0, 1]], value: [[10], [20]] }, { view: { ...FIRST_CELLS, stage: "weights" }, labels: NO_LABELS });
     else {
         const matrix = app.matrix("weights");
         if (matrix) app.useWeights(new Tensor([matrix.rows, matrix.cols], matrix.data.slice()), { name: "weights of this picture", labels: app.labels });

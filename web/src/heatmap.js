@@ -47,17 +47,19 @@ export class HeatMap {
         return !event.button;
     }
 
-    // `picture`: as for TileCache, with { rowLabels, colLabels }: texts, or null for numbers.
+    // `picture`: as for TileCache, with { rowLabels, colLabels }: texts, or null for numbers. Returns whether its size is new, which
+    // ends the zoom.
     show(picture) {
-        const before = this.picture?.matrix, { matrix } = picture;
+        const before = this.picture?.matrix, { matrix } = picture, resized = !before || before.rows !== matrix.rows || before.cols !== matrix.cols;
         if (!before) this.observer.observe(this.canvas.parentElement);
         this.picture = picture;
         this.tiles = new TileCache(picture);
-        if (!before || before.rows !== matrix.rows || before.cols !== matrix.cols) {
+        if (resized) {
             this.transform = zoomIdentity;
             if (this.cell && (this.cell[0] >= matrix.rows || this.cell[1] >= matrix.cols)) this.cell = null;
         }
         this.resize();
+        return resized;
     }
 
     resize() {
@@ -188,6 +190,24 @@ export class HeatMap {
 
     setTransform(transform) {
         select(this.canvas).call(this.zoom.transform, transform);
+    }
+
+    // [k, x, y]: the factor, and the point in the middle as parts of the matrix's width and height; null: everything is shown. It is
+    // the same for canvases of any size.
+    readZoom() {
+        const { k } = this.transform, middle = (from, size, invert) => (invert(from + size / 2) - from) / size;
+        if (k <= 1) return null;
+        return [k, middle(this.left, this.plotWidth, (x) => this.transform.invertX(x)), middle(this.top, this.plotHeight, (y) => this.transform.invertY(y))]
+            .map((x) => Number(x.toFixed(4)));
+    }
+
+    setZoom(zoom) {
+        const selection = select(this.canvas);
+        selection.call(this.zoom.transform, zoomIdentity);
+        if (!zoom) return;
+        const [k, x, y] = zoom;
+        selection.call(this.zoom.scaleTo, k, [this.left, this.top]);
+        selection.call(this.zoom.translateTo, this.left + x * this.plotWidth, this.top + y * this.plotHeight);
     }
 
     // Pans so that the chosen cell is in view.

@@ -1,6 +1,6 @@
 // input.js: takes what is dropped on the page, pasted into it or opened from a file: requests, tensors, weights.
 
-import { NO_LABELS, app } from "./app.js";
+import { FIRST_CELLS, NO_LABELS, app } from "./app.js";
 import { $, announce } from "./dom.js";
 import { FIELD_NAMES } from "./fields.js";
 import { readNumpy, readSafetensors } from "./files.js";
@@ -11,9 +11,8 @@ const TENSOR_FIELDS = ["query", "key", "value", "x", "context", "mask", "past_ke
 const SHORT_NAMES = { q: "query", k: "key", v: "value", queries: "query", keys: "key", values: "value", attn_mask: "mask", attention_mask: "mask" };
 const REPLY_FIELDS = ["return", "format", "decimals"]; // the page chooses these itself
 const WEIGHT_NAMES = ["weights", "attention", "attentions", "attn", "attention_weights", "mean_weights"];
-const FIRST_CELLS = { cell: null, layer: 0, batch: 0, head: 0, heads: [] };
 
-// ---- reading: { request }, { weights, tokens }, or { tensors }, a Map by name ----
+// ---- reading: { request }, { request, reply }, { weights, tokens }, or { tensors }, a Map by name ----
 
 // `name` is for a tensor that has none. Throws an Error that says why the text is none of these.
 function readText(text, name) {
@@ -32,6 +31,8 @@ async function readFile(file) {
     if (file.name.endsWith(".npy")) return { tensors: new Map([[stem, readNumpy(buffer)]]) };
     if (!file.name.endsWith(".safetensors")) return readText(new TextDecoder().decode(buffer), stem);
     const { tensors, metadata } = readSafetensors(buffer);
+    if (metadata.source && metadata.applied && tensors.has("weights"))
+        return { request: parseJson(metadata.source), reply: { tensors, applied: parseJson(metadata.applied), warnings: parseJson(metadata.warnings ?? "[]") } };
     return metadata.request ? { request: { ...parseJson(metadata.request), ...Object.fromEntries(tensors) } } : { tensors };
 }
 
@@ -79,7 +80,8 @@ function takeTensors(named, name) {
     return Object.keys(fields).length ? takeFields(fields, name) : app.useWeights(stack([...named.values()]), { name });
 }
 
-function take({ request, weights, tokens, tensors }, name, labels) {
+function take({ request, reply, weights, tokens, tensors }, name, labels) {
+    if (reply) return app.useReply(request, reply, { view: FIRST_CELLS, about: `${name}: results of an earlier request.` });
     if (tensors) return takeTensors(tensors, name);
     if (weights) return app.useWeights(weights, { name, labels: tokens ? { rows: tokens, cols: tokens } : labels });
     const fields = Object.fromEntries(Object.entries(request).filter(([field]) => !REPLY_FIELDS.includes(field)));

@@ -1,17 +1,15 @@
-// main.js: starts the page with what the address holds, or else with the notebook's head, and wires views, form and keys to the state.
+// main.js: starts the page, and wires views, form and keys to the state.
 
 import { app } from "./app.js";
 import { renderApplied, renderControls } from "./controls.js";
-import { $, announce, debounce, h, onFrame } from "./dom.js";
+import { $, announce, h, onFrame } from "./dom.js";
 import { createExplain } from "./explain.js";
-import { readSafetensors } from "./files.js";
 import { createForm } from "./form.js";
 import { openHelp } from "./help.js";
 import { listenForFiles } from "./input.js";
-import { decode, encode } from "./permalink.js";
 import { PRESETS, presetById } from "./presets.js";
-import { MEAN, Run, weightsRun } from "./run.js";
-import { Tensor } from "./tensor.js";
+import { begin } from "./restore.js";
+import { MEAN } from "./run.js";
 import { restoreTheme, wireTheme } from "./theme.js";
 import * as compare from "./views/compare.js";
 import * as heads from "./views/heads.js";
@@ -66,8 +64,14 @@ function showStages() {
     if (focused) $("stages").querySelector(`[data-stage="${focused}"]`)?.focus();
 }
 
+function showNothing() {
+    for (const id of ["picture", "stages", "controls", "applied"]) $(id).replaceChildren();
+    view = null;
+    viewName = "";
+}
+
 const render = onFrame(() => {
-    if (!app.run) return;
+    if (!app.run) return showNothing();
     const other = app.view.tab !== viewName;
     showView();
     if (view.needs && app.run.cells <= 1 << 22) app.need(...view.needs());
@@ -77,6 +81,7 @@ const render = onFrame(() => {
     showStages();
     renderControls($("controls"), view);
     renderApplied($("applied"));
+    showStale();
     if (!performance.getEntriesByName("first-picture").length) performance.mark("first-picture");
     document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
     document.body.dataset.renderMs = (performance.now() - begun).toFixed(1);
@@ -84,8 +89,14 @@ const render = onFrame(() => {
 
 function showStory() {
     const preset = presetById(app.preset);
-    $("story").textContent = preset?.story ?? (app.weights ? `${app.weightsName}: your weights; nothing is computed.` : app.about || "Your request.");
+    $("story").textContent = preset?.story ?? (app.about || "Your request.");
     $("preset").value = preset?.id ?? "";
+}
+
+// A picture that the form's request did not give is dimmed, and cannot be exported.
+function showStale() {
+    document.body.classList.toggle("stale", app.stale);
+    if ($("take")) $("take").disabled = app.stale;
 }
 
 function showBusy() {
@@ -102,52 +113,11 @@ function showBusy() {
 function showProblem() {
     const { problem } = app;
     $("problem").hidden = !problem;
+    showStale();
     if (!problem) return;
     const where = problem.pointer ? ` (at ${problem.pointer})` : "", retry = problem.retryAfter ? ` Try again in ${problem.retryAfter} s.` : "";
-    $("problem").replaceChildren(h("b", {}, problem.status ? `${problem.status} ` : ""), `${problem.message}${where}.${retry}`.replace(/\.\.$/, "."));
-}
-
-// ---- the address ----
-
-const remember = debounce(250, async () => {
-    if (app.offline) return;
-    const plain = app.preset === "notebook" && app.view.tab === "map" && String(app.view.cell) === "7,3" && app.view.stage === "weights";
-    const state = plain ? "" : await encode(app);
-    if (state !== null) history.replaceState(null, "", state ? `#${state}` : location.pathname + location.search);
-});
-
-async function restore(state) {
-    const { view: changes = {}, labels } = state;
-    if (state.own) {
-        return void app.useWeights(new Tensor(state.own.shape, Float64Array.from(state.own.data)), { labels, view: changes });
-    }
-    const preset = presetById(state.preset);
-    if (!preset && !state.request) return void app.usePreset(presetById("notebook"));
-    await app.setRequest(preset ? structuredClone(preset.request) : state.request, { preset: preset?.id ?? null, view: changes, labels });
-}
-
-// Self-contained HTML: a copy of the page with the numbers inside.
-function restoreStandalone() {
-    const held = $("standalone-state");
-    if (!held) return false;
-    const state = JSON.parse(held.textContent), bytes = Uint8Array.from(atob($("standalone-data").textContent.trim()), (c) => c.charCodeAt(0));
-    const { tensors, metadata } = readSafetensors(bytes.buffer);
-    app.offline = true;
-    document.body.classList.add("offline");
-    app.labels = state.labels;
-    Object.assign(app.view, state.view);
-    if (state.request) {
-        app.request = state.request;
-        app.tell("request");
-        app.take(new Run(state.request, { tensors, applied: JSON.parse(metadata.applied), warnings: JSON.parse(metadata.warnings) }));
-    } else {
-        app.weights = tensors.get("weights");
-        app.weightsName = state.name;
-        app.tell("request");
-        app.take(weightsRun(app.weights));
-    }
-    $("story").textContent = `A copy of “${state.name}” with its numbers; it needs no server.`;
-    return true;
+    $("problem").replaceChildren(h("b", {}, problem.status ? `${problem.status} ` : ""), `${problem.message}${where}.${retry}`.replace(/\.\.$/, "."),
+        app.stale ? " The picture is still that of the request before." : "");
 }
 
 // ---- tabs, keys ----
@@ -238,22 +208,12 @@ function start() {
     app.on("run view redraw", render);
     app.on("cell", () => view?.cell());
     app.on("request", showStory);
+    app.on("request run", showStale);
     app.on("busy", showBusy);
     app.on("problem", showProblem);
-    app.on("run view cell request", remember);
-    addEventListener("hashchange", async () => {
-        const state = await decode(location.hash);
-        if (state) restore(state);
-    });
     app.tell("request");
     if (app.run) render();
     return begun;
-}
-
-async function begin() {
-    if (restoreStandalone()) return;
-    if (!location.hash) return void app.usePreset(presetById("notebook"));
-    await restore((await decode(location.hash)) ?? { preset: "notebook" });
 }
 
 start();

@@ -2,6 +2,8 @@
 
 import { VIEW_DEFAULTS } from "./app.js";
 import { plainRequest } from "./request.js";
+import { STAGES } from "./run.js";
+import { product } from "./tensor.js";
 
 export const LINK_BYTES_MAX = 60000;
 
@@ -32,15 +34,31 @@ export async function encode(app) {
     return bytes.length > LINK_BYTES_MAX ? null : `s=${toBase64(bytes)}`;
 }
 
-// Returns the state { view, request | preset | own, labels }; null if the fragment holds none.
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const isList = (value) => value === null || value === undefined || Array.isArray(value);
+
+// The settings that are known, and whose values have the type of their defaults.
+function readView(view) {
+    const known = Object.entries(view).filter(([name, value]) => name in VIEW_DEFAULTS &&
+        (name === "cell" || name === "zoom" ? isList(value) : name === "head" || (typeof value === typeof VIEW_DEFAULTS[name] && isList(value) === isList(VIEW_DEFAULTS[name]))));
+    return { ...VIEW_DEFAULTS, ...Object.fromEntries(known.filter(([name, value]) => name !== "stage" || STAGES.some((stage) => stage.name === value))) };
+}
+
+function check({ v, view = {}, own, request, preset, labels = {} }) {
+    if (v !== 1 || !isObject(view) || !isObject(labels) || !isList(labels.rows) || !isList(labels.cols)) return false;
+    if (own !== undefined) return isObject(own) && Array.isArray(own.shape) && Array.isArray(own.data) && product(own.shape) === own.data.length;
+    return isObject(request) || typeof preset === "string";
+}
+
+// Whether a fragment is a link's, and not that of a place in the page.
+export const isLink = (hash) => hash.startsWith("#s=");
+
+// Returns the state { view, request | preset | own, labels } of a link. Throws an Error if the link is damaged.
 export async function decode(hash) {
-    const found = /^#?s=([\w-]+)$/.exec(hash);
-    if (!found) return null;
+    let state = null;
     try {
-        const bytes = await through(new DecompressionStream("deflate-raw"), fromBase64(found[1]));
-        const state = JSON.parse(new TextDecoder().decode(bytes));
-        return state.v === 1 ? state : null;
-    } catch {
-        return null;
-    }
+        state = JSON.parse(new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), fromBase64(hash.slice("#s=".length)))));
+    } catch { /* told below */ }
+    if (!state || !check(state)) throw new Error("This link is damaged or incomplete, so there is nothing to show. Copy it again, or choose a preset");
+    return { ...state, view: readView(state.view ?? {}) };
 }

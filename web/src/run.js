@@ -149,14 +149,6 @@ export class Run {
     }
 }
 
-// The user's weights, [Tq, Tk] up to [L, B, H, Tq, Tk]; the first axis of [H, Tq, Tk] is the heads.
-export function weightsRun(tensor) {
-    const rank = tensor.shape.length;
-    if (rank < 2 || rank > 5) throw new Error(`weights have 2 to 5 axes, [Tq, Tk] up to [L, B, H, Tq, Tk]; these have ${rank}`);
-    if (!product(tensor.shape)) throw new Error("these weights are empty");
-    return new Run({}, { tensors: new Map([["weights", tensor]]) }, true);
-}
-
 // b - a, with the largest absolute difference and its place; null if the shapes differ.
 export function differenceOf(a, b) {
     if (a.rows !== b.rows || a.cols !== b.cols) return null;

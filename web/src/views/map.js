@@ -15,7 +15,13 @@ export function create(host) {
             announce(describe(i, j));
         },
         onHover: (at) => showTip(at),
+        onView: () => {
+            app.view.zoom = map.readZoom();
+            zoomShown = JSON.stringify(app.view.zoom);
+            app.tell("zoom");
+        },
     });
+    let zoomShown = JSON.stringify(null);
     canvas.map = map; // for tests and benchmarks
     host.append(h("div", { class: "map" }, canvas, tip));
     const zoom = (text, label, title, onclick) => h("button", { type: "button", class: "icon", "aria-label": label, title, onclick }, text);
@@ -41,7 +47,9 @@ export function create(host) {
             const { rows, cols } = picture.matrix;
             canvas.setAttribute("aria-label", `${app.stage.title}, ${rows} rows by ${cols} columns; arrow keys move the chosen cell`);
             map.cell = app.view.cell;
-            map.show(picture);
+            if (map.show(picture) && JSON.stringify(app.view.zoom) === zoomShown) app.view.zoom = null;
+            if (JSON.stringify(app.view.zoom) !== zoomShown) map.setZoom(app.view.zoom);
+            zoomShown = JSON.stringify(app.view.zoom);
             return true;
         },
         cell() {
