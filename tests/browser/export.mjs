@@ -102,6 +102,7 @@ test("a link pasted into the open page shows what it shows on a new one; thresho
     await page.waitForTimeout(400);
     const hash = await page.evaluate(() => location.hash), lines = await page.textContent("#lines-about");
     await usePreset(page, "alibi");
+    await page.waitForFunction((before) => location.hash !== before, hash);
     await page.evaluate((to) => { location.hash = to; }, hash);
     await page.waitForFunction((about) => document.getElementById("lines-about")?.textContent === about, lines);
     await useView(page, "map");
