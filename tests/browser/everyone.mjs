@@ -34,6 +34,7 @@ test("with the keyboard alone: presets, views, stages, cells, heads, help", asyn
     const page = await open(t), press = (key) => page.keyboard.press(key);
     await after(page, () => press("]"));
     equal(await page.inputValue("#preset"), "scaled", "the next preset");
+    ok((await page.textContent("#announcer")).startsWith("Scaled head. The same head with"), "it is announced");
     await after(page, () => press("["));
     equal(await page.inputValue("#preset"), "notebook", "and back");
     await press("m");
@@ -52,6 +53,7 @@ test("with the keyboard alone: presets, views, stages, cells, heads, help", asyn
     equal(await page.getAttribute("[data-stage=output]", "aria-pressed"), "true", "the next stage");
     await after(page, () => press("2"));
     equal(await page.getAttribute("#view-lines", "aria-selected"), "true", "lines");
+    equal(await page.evaluate(() => document.getElementById("picture").contains(document.activeElement)), true, "the focus stays in the picture");
     await page.focus("#view-lines");
     await after(page, () => press("ArrowRight"));
     equal(await page.evaluate(() => document.activeElement.id), "view-heads", "tabs by arrows");

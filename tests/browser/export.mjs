@@ -168,6 +168,12 @@ test("PNG and SVG show the same cells", async (t) => {
     equal((lines.match(/<path/g) ?? []).length, await page.locator("#lines path").count(), "lines");
     ok(!lines.includes("var("), "colours of its own");
     equal(readFileSync(await exported(page, "png")).subarray(1, 4).toString(), "PNG", "lines as PNG");
+    for (const view of ["heads", "stages", "compare"]) {
+        await useView(page, view);
+        equal(readFileSync(await exported(page, "png")).subarray(1, 4).toString(), "PNG", `${view} as PNG`);
+    }
+    await useView(page, "table");
+    equal(await page.$$eval("#export [data-name]", (all) => all.map((one) => one.dataset.name)), ["csv", "safetensors", "html"], "a table is no picture");
 });
 
 test("a page of its own needs no server", async (t) => {

@@ -1,6 +1,6 @@
 // input.mjs: the form, the server's errors at its fields, pasted JSON, dropped files, own weights, token labels.
 
-import { after, ask, chooseCell, drawn, equal, near, ok, open, readTable, test, useJson, usePreset, useStage } from "./harness.mjs";
+import { after, ask, chooseCell, drawn, equal, near, ok, open, readTable, test, useJson, usePreset, useStage, useView, violations, stickingOut, world } from "./harness.mjs";
 
 const AS_PRINTED = 0.5e-4 + 1e-9;
 
@@ -106,6 +106,29 @@ test("a request is pasted, into the box and onto the page", async (t) => {
     await page.waitForFunction(() => /did you mean/.test(document.getElementById("problem").textContent));
 });
 
+test("the JSON box says what it cannot read, reads curl commands, and is run by Ctrl+Enter", async (t) => {
+    const page = await open(t), request = { query: [[1, 0], [0, 1]], key: [[1, 0], [0, 1]], value: [[10], [20]], scale: 0.5 };
+    const { weights } = await ask(request, ["weights"]), text = JSON.stringify(request), told = () => page.textContent("#e-json");
+    await page.click("#json-part summary");
+    await page.waitForTimeout(50);
+    for (const [input, error] of [["{\"query\": ", /JSON/], ["hello", /JSON/], ["{\"a\": 1}", /no field of a request/], ["[[1], [2, 3]]", /different lengths/],
+        ["curl -d @file.json http://host/attention", /reads its body from file\.json/], ["curl http://host/attention", /sends no body/]]) {
+        await page.fill("#json", input);
+        equal(await told(), "", "nothing is said of what is being typed");
+        await page.click("#json-apply");
+        ok(error.test(await told()), `${input}: ${await told()}`);
+    }
+    const commands = [`curl -s ${world.url}attention -H 'Content-Type: application/json' -d '${text}' | jq`, `curl '${world.url}attention' \\\n  --data-raw $'${text}'`,
+        `$ curl -d @- ${world.url}attention <<'EOF'\n${text}\nEOF\n`, `curl --json "${text.replaceAll("\"", "\\\"")}" ${world.url}attention`];
+    for (const command of commands) {
+        await usePreset(page, "notebook");
+        await page.fill("#json", command);
+        await after(page, () => page.press("#json", "Control+Enter"));
+        near(await readTable(page), weights, AS_PRINTED, command);
+        equal(await told(), "", command);
+    }
+});
+
 test("your weights, of 2 to 5 axes", async (t) => {
     const page = await open(t);
     await useJson(page, [[0.25, 0.75], [1, 0]]);
@@ -191,6 +214,35 @@ test("token labels: text, lines, JSON; rows and columns", async (t) => {
     equal(await page.textContent("#cell-title"), "query 1 cat → key 0 a␣b", "the cell's title");
     await after(page, () => drop(page, [["other.json", "[[0.5, 0.5], [1, 0]]"]]));
     equal([await heads(), await rows()], [["0", "1"], ["0", "1"]], "another file has no labels of the one before");
+});
+
+test("labels are counted against the rows and columns; long ones are cut, many are drawn with gaps", async (t) => {
+    const page = await open(t), hint = (side) => page.textContent(`#labels-${side}-hint`);
+    await page.click("#labels summary");
+    await after(page, () => page.fill("#labels-rows", "the cat sat"));
+    equal(await hint("rows"), "3 labels for 8 rows: the others have numbers", "fewer");
+    await after(page, () => page.fill("#labels-cols", "a b c d e f g h i"));
+    equal(await hint("cols"), "9 labels for 8 columns: the last ones are not used", "more");
+    await after(page, () => page.fill("#labels-cols", "a b c d e f g h"));
+    equal(await hint("cols"), "", "as many");
+    await after(page, () => page.fill("#labels-cols", JSON.stringify(Array.from({ length: 8 }, (_, i) => `${i}${"long".repeat(60)}`))));
+    for (const view of ["map", "lines", "table", "stages"]) {
+        if (view !== "map") await useView(page, view);
+        equal([view, await stickingOut(page), await violations(page)], [view, 0, []], "nothing sticks out");
+    }
+    await useView(page, "map");
+    await useJson(page, { seed: 1, x: { shape: [512, 4] }, projection: "identity" });
+    await after(page, () => page.fill("#labels-cols", JSON.stringify(Array.from({ length: 512 }, (_, i) => `token${i}`))));
+    const drawn = await page.evaluate(() => {
+        const { map } = document.getElementById("map"), places = [], { fillText } = map.context;
+        map.context.fillText = (text, ...rest) => {
+            if (text.startsWith("token")) places.push(map.context.getTransform().e / map.ratio);
+            return fillText.call(map.context, text, ...rest);
+        };
+        map.paint();
+        return places;
+    });
+    ok(drawn.length > 10 && drawn.every((x, i) => i === 0 || x - drawn[i - 1] >= 12), `gaps: ${drawn.slice(0, 4)}, ${drawn.length} labels`);
 });
 
 test("a long request shows progress and can be cancelled", async (t) => {

@@ -69,13 +69,21 @@ test("with keys the page is there, and computing asks for one", async (t) => {
     try {
         world.url = daemon.url;
         t.expect(/status of 401/);
-        const page = await open(t, { wait: false });
+        const page = await open(t, { wait: false, width: 390, height: 844 });
         await page.waitForSelector("#api-key");
         ok(/a key is needed here/.test(await page.textContent("#problem")), "the server's words");
+        ok(await page.isVisible("#api-key"), "the key's field is beside them, on a narrow screen too");
         await page.fill("#api-key", "a-key-of-some-length");
         await page.press("#api-key", "Enter");
         await page.waitForFunction(() => document.body.dataset.drawn);
-        equal(await page.isVisible("#problem"), false, "problem");
+        equal([await page.isVisible("#problem"), await page.isVisible("#api-key")], [false, false], "problem, and key");
+        for (const [name, place] of [["curl", "-H \"X-API-Key: $ATTND_KEY\""], ["python", "os.environ[\"ATTND_KEY\"]"], ["javascript", "process.env.ATTND_KEY"]]) {
+            await page.click("#copy summary");
+            await page.click(`#copy [data-name=${name}]`);
+            await page.waitForFunction(() => /copied/.test(document.getElementById("note").textContent));
+            const text = await page.evaluate(() => navigator.clipboard.readText());
+            ok(text.includes(place) && !text.includes("a-key-of-some-length"), text);
+        }
     } finally {
         world.url = before;
         for (const context of t.contexts.splice(0)) await context.close();

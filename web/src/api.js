@@ -12,6 +12,8 @@ try {
     key = sessionStorage.getItem("attnd-key");
 } catch { /* without storage the page asks for the key again */ }
 
+export const hasKey = () => key !== null;
+
 export const base = new URL("./", document.baseURI);
 
 export function setKey(text) {

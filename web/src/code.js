@@ -1,7 +1,7 @@
 // code.js: the request as a curl command, as Python and JavaScript that send it, and as PyTorch that computes the same.
 
 import { app } from "./app.js";
-import { base } from "./api.js";
+import { base, hasKey } from "./api.js";
 import { plainRequest } from "./request.js";
 import { isTensorObject, shapeOf } from "./tensor.js";
 
@@ -12,7 +12,8 @@ const asJson = (request) => JSON.stringify({ ...plainRequest(request), return: R
 export const url = () => new URL("attention", base).href;
 
 export function curl(request) {
-    return `curl -s ${url()} -H 'Content-Type: application/json' -d '${asJson(request).replace(/'/g, "'\\''")}'\n`;
+    const keyHeader = hasKey() ? " -H \"X-API-Key: $ATTND_KEY\"" : "";
+    return `curl -s ${url()} -H 'Content-Type: application/json'${keyHeader} -d '${asJson(request).replace(/'/g, "'\\''")}'\n`;
 }
 
 // A JSON value as Python writes it.
@@ -20,11 +21,12 @@ const python = (value) => JSON.stringify(value).replace(/"(?:[^"\\]|\\.)*"|\b(tr
     (word ? { true: "True", false: "False", null: "None" }[word] : all));
 
 export function requests(request) {
-    return `import requests\n\nreply = requests.post("${url()}", json=${python(JSON.parse(asJson(request)))})\nreply.raise_for_status()\nprint(reply.json()["weights"])\n`;
+    const [imports, headers] = hasKey() ? ["import os\n\nimport requests", ", headers={\"X-API-Key\": os.environ[\"ATTND_KEY\"]}"] : ["import requests", ""];
+    return `${imports}\n\nreply = requests.post("${url()}", json=${python(JSON.parse(asJson(request)))}${headers})\nreply.raise_for_status()\nprint(reply.json()["weights"])\n`;
 }
 
 export function javascript(request) {
-    return `const response = await fetch("${url()}", {\n    method: "POST",\n    headers: { "Content-Type": "application/json" },\n`
+    return `const response = await fetch("${url()}", {\n    method: "POST",\n    headers: { "Content-Type": "application/json"${hasKey() ? ", \"X-API-Key\": process.env.ATTND_KEY" : ""} },\n`
         + `    body: JSON.stringify(${asJson(request)}),\n});\nif (!response.ok) throw new Error((await response.json()).detail);\nconst { weights, output } = await response.json();\n`;
 }
 

@@ -132,7 +132,7 @@ export function takeAway(view) {
     return h("fieldset", { class: "take", id: "take" },
         h("button", { type: "button", id: "permalink", onclick: () => guard(link) }, "Copy link"),
         !app.run?.weightsOnly && menu("copy", "Copy as", LANGUAGES.map(({ name, title, make }) => ({ name, title, act: () => copy(make(app.run.request), title) }))),
-        menu("export", "Export", EXPORTS.filter(({ name }) => name !== "svg" || view.svg || view.heatmap).filter(({ name }) => name !== "html" || !app.offline)
+        menu("export", "Export", EXPORTS.filter(({ name }) => name !== "svg" || view.svg || view.heatmap).filter(({ name }) => name !== "png" || app.view.tab !== "table").filter(({ name }) => name !== "html" || !app.offline)
             .map(({ name, title, make, file }) => ({ name, title, act: async () => save(await make(view), file()) }))),
         h("span", { id: "note", class: "hint" }));
 }

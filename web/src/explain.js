@@ -2,12 +2,12 @@
 
 import { app } from "./app.js";
 import { $, h } from "./dom.js";
-import { number, share, visible } from "./format.js";
+import { cut, number, share, visible } from "./format.js";
 import { MEAN, STAGES } from "./run.js";
 
-const TERMS_MAX = 256, KEYS_MAX = 12;
+const TERMS_MAX = 256, KEYS_MAX = 12, LABEL_CHARACTERS = 32;
 
-const label = (labels, i) => (labels?.[i] === undefined ? "" : ` ${visible(labels[i])}`);
+const label = (labels, i) => (labels?.[i] === undefined ? "" : ` ${cut(visible(labels[i]), LABEL_CHARACTERS)}`);
 
 export function reasonsText(i, j) {
     const head = app.view.head === MEAN ? 0 : app.view.head;

@@ -1,6 +1,5 @@
 // form.js: the request as a form. What the server says about a field appears under it, in the server's words.
 
-import { setKey } from "./api.js";
 import { FIRST_CELLS, NO_LABELS, app } from "./app.js";
 import { $, debounce, h } from "./dom.js";
 import { BOTH, FIELDS, parseLabels, textOf, valueOf } from "./fields.js";
@@ -98,7 +97,6 @@ function showProblem() {
         setError(problem.field, problem.message);
         if (entry.row.closest("details")) entry.row.closest("details").open = true;
     }
-    $("key-part").hidden = problem?.status !== 401;
 }
 
 // ---- where the numbers come from ----
@@ -133,12 +131,24 @@ function weightsPart() {
         h("p", { class: "hint" }, "Any attention weights, [Tq, Tk] up to [L, B, H, Tq, Tk]: drop a file on the page, or paste JSON below."));
 }
 
-// ---- labels, JSON, API key ----
+// ---- labels, JSON ----
+
+// How many labels there are, where that is not how many rows or columns there are.
+function labelsHint(side) {
+    const labels = app.labels[side], { Tq, Tk } = app.run?.dims ?? {}, tokens = side === "rows" ? Tq : Tk;
+    if (!labels || !tokens || labels.length === tokens) return "";
+    return `${labels.length} labels for ${tokens} ${side === "rows" ? "rows" : "columns"}: ${labels.length < tokens ? "the others have numbers" : "the last ones are not used"}`;
+}
+
+function showLabelHints() {
+    for (const side of ["rows", "cols"]) $(`labels-${side}-hint`).textContent = labelsHint(side);
+}
 
 function labelsField(side, text) {
     const oninput = debounce(LABELS_MS, () => app.setLabels({ ...app.labels, [side]: parseLabels($(`labels-${side}`).value) }));
     return h("div", { class: "field wide" }, h("label", { htmlFor: `labels-${side}` }, text),
-        h("textarea", { id: `labels-${side}`, rows: 2, spellcheck: false, placeholder: "the cat sat, one per line, or JSON", oninput }));
+        h("textarea", { id: `labels-${side}`, rows: 2, spellcheck: false, placeholder: "the cat sat, one per line, or JSON", oninput,
+            "aria-describedby": `labels-${side}-hint` }), h("p", { id: `labels-${side}-hint`, class: "hint" }));
 }
 
 function labelsPart() {
@@ -163,15 +173,10 @@ function useJson() {
 
 function jsonPart() {
     return h("details", { id: "json-part", ontoggle: showJson }, h("summary", {}, "JSON"),
-        h("div", { class: "field wide" }, h("label", { htmlFor: "json" }, "Request, or weights"),
+        h("div", { class: "field wide" }, h("label", { htmlFor: "json" }, "Request, weights, or a curl command"),
             h("textarea", { id: "json", rows: 10, spellcheck: false, class: "code", "aria-describedby": "e-json", oninput: () => { $("e-json").textContent = ""; } }),
             h("p", { id: "e-json", class: "error", role: "alert" })),
         h("button", { type: "button", id: "json-apply", onclick: useJson }, "Use this"));
-}
-
-function keyPart() {
-    return h("div", { id: "key-part", class: "field wide", hidden: true }, h("label", { htmlFor: "api-key" }, "API key"),
-        h("input", { id: "api-key", type: "password", autocomplete: "off", onchange: (event) => { setKey(event.target.value); run(); } }));
 }
 
 export function createForm(host) {
@@ -185,10 +190,11 @@ export function createForm(host) {
         weightsPart(),
         h("div", { id: "fields", class: "fields" }, rows(false)),
         h("details", { id: "more" }, h("summary", {}, "More fields"), h("div", { class: "fields" }, rows(true))),
-        labelsPart(), jsonPart(), keyPart(),
+        labelsPart(), jsonPart(),
         h("div", { class: "actions" },
             h("button", { id: "run", class: "primary", "aria-keyshortcuts": "Control+Enter" }, "Run ", h("kbd", {}, "Ctrl ⏎")),
             picker, h("label", { htmlFor: "file", class: "button" }, "Open file…"))));
     app.on("request", showRequest);
+    app.on("request run", showLabelHints);
     app.on("problem", showProblem);
 }

@@ -102,7 +102,7 @@ export class HeatMap {
         this.cw = Math.min(cw, side);
         this.ch = Math.min(ch, side);
         this.slanted = !this.compact && colWidth > this.cw - 4;
-        this.top = this.compact ? 4 : this.slanted && this.cw >= 6 && this.picture.colLabels ? Math.min(96, Math.ceil(colWidth) + 10) : 22;
+        this.top = this.compact ? 4 : this.slanted && this.picture.colLabels ? Math.min(96, Math.ceil(colWidth) + 10) : 22;
         this.plotWidth = this.cw * cols;
         this.plotHeight = this.ch * rows;
         this.width = this.left + this.plotWidth + 2;

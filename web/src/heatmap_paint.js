@@ -135,7 +135,7 @@ function paintLabels(map, context) {
     context.font = LABEL_FONT;
     context.textBaseline = "middle";
     context.textAlign = "right";
-    const stepY = steps(LABEL_STEP_Y, height), slanted = map.slanted && map.picture.colLabels && map.top > 30;
+    const stepY = steps(LABEL_STEP_Y, height), slanted = map.slanted && map.picture.colLabels;
     for (let i = Math.ceil(i0 / stepY) * stepY; i < i1; i += stepY) {
         const y = map.y(i) + height / 2;
         if (y < map.top || y > map.top + map.plotHeight) continue;

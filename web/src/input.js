@@ -1,6 +1,7 @@
 // input.js: takes what is dropped on the page, pasted into it or opened from a file: requests, tensors, weights.
 
 import { FIRST_CELLS, NO_LABELS, app } from "./app.js";
+import { bodyOfCurl, isCurl } from "./curl.js";
 import { $, announce } from "./dom.js";
 import { FIELD_NAMES } from "./fields.js";
 import { readNumpy, readSafetensors } from "./files.js";
@@ -14,9 +15,9 @@ const WEIGHT_NAMES = ["weights", "attention", "attentions", "attn", "attention_w
 
 // ---- reading: { request }, { request, reply }, { weights, tokens }, or { tensors }, a Map by name ----
 
-// `name` is for a tensor that has none. Throws an Error that says why the text is none of these.
+// JSON, or a curl command that sends some. `name` is for a tensor that has none. Throws an Error that says why the text is none of these.
 function readText(text, name) {
-    const value = parseJson(text);
+    const value = parseJson(isCurl(text) ? bodyOfCurl(text) : text);
     if (Array.isArray(value)) return { weights: tensorFromJson(value) };
     if (value === null || typeof value !== "object") throw new Error("expected a request, or nested arrays of weights");
     const key = WEIGHT_NAMES.find((candidate) => candidate in value);

@@ -1,5 +1,6 @@
 // main.js: starts the page, and wires views, form and keys to the state.
 
+import { setKey } from "./api.js";
 import { app } from "./app.js";
 import { renderApplied, renderControls } from "./controls.js";
 import { $, announce, h, onFrame } from "./dom.js";
@@ -72,12 +73,13 @@ function showNothing() {
 
 const render = onFrame(() => {
     if (!app.run) return showNothing();
-    const other = app.view.tab !== viewName;
+    const other = app.view.tab !== viewName, focused = other && $("picture").contains(document.activeElement);
     showView();
     if (view.needs && app.run.cells <= 1 << 22) app.need(...view.needs());
     const begun = performance.now();
     $("picture").classList.toggle("waiting", view.render() === false);
     if (other) revealTab();
+    if (focused) ($("picture").querySelector("canvas[tabindex='0'], [tabindex='0'], button") ?? $(`view-${viewName}`)).focus();
     showStages();
     renderControls($("controls"), view);
     renderApplied($("applied"));
@@ -113,6 +115,7 @@ function showBusy() {
 function showProblem() {
     const { problem } = app;
     $("problem").hidden = !problem;
+    $("key-part").hidden = problem?.status !== 401;
     showStale();
     if (!problem) return;
     const where = problem.pointer ? ` (at ${problem.pointer})` : "", retry = problem.retryAfter ? ` Try again in ${problem.retryAfter} s.` : "";
@@ -154,6 +157,13 @@ function makeColumns() {
     rove(list, choose);
 }
 
+function stepPreset(by) {
+    if (app.offline) return;
+    app.stepPreset(by);
+    const { title, story } = presetById(app.preset);
+    announce(`${title}. ${story}`);
+}
+
 function stepHead(by) {
     const { H } = app.run.dims, order = [...Array.from({ length: H }, (_, i) => i), ...(H > 1 ? [MEAN] : [])];
     app.setView({ head: order[(order.indexOf(app.view.head) + by + order.length) % order.length] });
@@ -170,19 +180,19 @@ function stepStage(by) {
 function onKey(event) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
-        return void $("run").click();
+        return void $(event.target.id === "json" ? "json-apply" : "run").click();
     }
     if (event.key === "Escape" && app.busy) return void app.cancel();
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, dialog")) return;
     const acts = {
-        "[": () => !app.offline && app.stepPreset(-1), "]": () => !app.offline && app.stepPreset(1), "?": openHelp,
+        "[": () => stepPreset(-1), "]": () => stepPreset(1), "?": openHelp,
         h: () => stepHead(1), H: () => stepHead(-1), s: () => stepStage(1), S: () => stepStage(-1),
         b: () => app.setView({ batch: (app.view.batch + 1) % app.run.dims.B }), l: () => app.setView({ showReasons: !app.view.showReasons }),
         f: () => app.setView({ hideFirst: !app.view.hideFirst }), m: () => document.querySelector("#picture canvas")?.focus(),
     };
     const number = Number(event.key);
     if (number >= 1 && number <= VIEWS.length) app.setView({ tab: VIEWS[number - 1].name });
-    else if (acts[event.key] && app.run) acts[event.key]();
+    else if (acts[event.key] && (app.run || "[]?".includes(event.key))) acts[event.key]();
     else return;
     event.preventDefault();
 }
@@ -199,9 +209,13 @@ function start() {
     createExplain($("cell"));
     $("preset").append(h("option", { value: "", hidden: true }, "Your request"), ...PRESETS.map(({ id, title }) => h("option", { value: id }, title)));
     $("preset").addEventListener("change", () => app.usePreset(presetById($("preset").value)));
-    $("preset-back").addEventListener("click", () => app.stepPreset(-1));
-    $("preset-next").addEventListener("click", () => app.stepPreset(1));
+    $("preset-back").addEventListener("click", () => stepPreset(-1));
+    $("preset-next").addEventListener("click", () => stepPreset(1));
     $("help").addEventListener("click", openHelp);
+    $("api-key").addEventListener("change", () => {
+        setKey($("api-key").value);
+        app.compute();
+    });
     $("cancel").addEventListener("click", () => { app.cancel(); announce("Cancelled"); });
     addEventListener("keydown", onKey);
     listenForFiles();

@@ -64,7 +64,7 @@ export function create(host) {
     }
 
     function token(side, i, x, anchor, labels) {
-        const y = TOP + i * ROW, width = 118, name = `${side === "row" ? "Query" : "Key"} ${i}${labels?.[i] === undefined ? "" : `, ${visible(labels[i])}`}`;
+        const y = TOP + i * ROW, width = 118, name = `${side === "row" ? "Query" : "Key"} ${i}${labels?.[i] === undefined ? "" : `, ${label(labels, i)}`}`;
         const group = svg("g", { class: "token", tabindex: i === 0 ? 0 : -1, role: "button", "aria-label": name, "data-side": side, "data-index": i },
             svg("rect", { x: anchor === "end" ? x - width : x, y, width, height: ROW - 2, rx: 3, fill: "var(--accent)", "fill-opacity": 0 }),
             svg("text", { x: anchor === "end" ? x - 8 : x + 8, y: y + ROW / 2, "text-anchor": anchor, "dominant-baseline": "middle" }));

@@ -3,9 +3,10 @@
 import { app } from "../app.js";
 import { h } from "../dom.js";
 import { reasonsText } from "../explain.js";
-import { number, visible } from "../format.js";
+import { cut, number, visible } from "../format.js";
 import { isMasked } from "../mask_reasons.js";
 
+const LABEL_CHARACTERS = 20;
 const SIDE_MAX = 64; // of rows and of columns; more come a page at a time
 
 export function create(host) {
@@ -15,7 +16,7 @@ export function create(host) {
     host.append(wrap, pager);
 
     function label(labels, i) {
-        return labels?.[i] === undefined ? String(i) : visible(labels[i]);
+        return labels?.[i] === undefined ? String(i) : cut(visible(labels[i]), LABEL_CHARACTERS);
     }
 
     function cell(matrix, picture, i, j) {
