@@ -3,12 +3,13 @@
 
     tests/documents.py [HOST:PORT]      or ATTND_ADDRESS; else ATTND_BIN is started on a free port and stopped at the end
 
-README.md     A ```sh, ```python, ```js or ```go block that is followed by a ```json or ```text block is run as it stands,
-              but for the address localhost:8080, and must print what the second block shows.
-openapi.yaml  Every example of a request is sent as it stands. Where a reply has an example of the same name, that is what
-              must come back; else the reply's status must be 200. GET is sent too.
---help        Every option is in README.md (needs ATTND_BIN).
-VERSION       openapi.yaml and CHANGELOG.md have it.
+README.md, docs/  A ```sh, ```python, ```js or ```go block that is followed by a ```json or ```text block is run as it
+                  stands, but for the address localhost:8080, and must print what the second block shows.
+openapi.yaml      Every example of a request is sent as it stands. Where a reply has an example of the same name, that is
+                  what must come back; else the reply's status must be 200. GET is sent too.
+--help            Every option is in docs/operations.md (needs ATTND_BIN).
+links             Every relative link between Markdown files leads to a file, and its anchor to a heading there.
+VERSION           openapi.yaml and CHANGELOG.md have it.
 
 In what is expected "…" stands for the rest: of an array as its last element, of an object as a name, of a text anywhere.
 Numbers are equal within 1e-6 of the larger of 1 and their size."""
@@ -84,7 +85,9 @@ def differ_text(want, got):
     return None if re.fullmatch(pattern, got.strip(), re.DOTALL) else f"got\n{got}\nexpected\n{want}"
 
 
-# ---- README.md ------------------------------------------------------------------------------------------------------
+# ---- the documents ---------------------------------------------------------------------------------------------------
+
+DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
 
 BLOCK = r"((?:(?!```).*\n)*)```\n"
 PAIR = re.compile(r"^```(sh|python|js|go)\n" + BLOCK + r"\n*```(json|text)\n" + BLOCK, re.MULTILINE)
@@ -103,25 +106,68 @@ def run_block(language, text):
                               env={**os.environ, "GO111MODULE": "off", "GOCACHE": str(TOP / "build/clients/go")})
 
 
-def check_readme(address):
-    readme = (TOP / "README.md").read_text(encoding="utf-8")
-    for match in PAIR.finditer(readme):
+def check_document(address, document):
+    text = document.read_text(encoding="utf-8")
+    for match in PAIR.finditer(text):
         language, command, kind, want = match.groups()
-        line = readme.count("\n", 0, match.start()) + 1
+        line = text.count("\n", 0, match.start()) + 1
         run = run_block(language, command.replace("localhost:8080", address))
         if run.returncode != 0:
             difference = f"exit status {run.returncode}: {run.stdout}"
         else:
             difference = differ_body(json.loads(want), run.stdout) if kind == "json" else differ_text(want, run.stdout)
-        check(f"README.md:{line}", difference)
+        check(f"{document.relative_to(TOP)}:{line}", difference)
 
 
 def check_options(program):
-    readme = (TOP / "README.md").read_text(encoding="utf-8")
+    document = (TOP / "docs/operations.md").read_text(encoding="utf-8")
     text = subprocess.run([program, "--help"], stdout=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=True).stdout
-    missing = [option for option in re.findall(r"^  (--[a-z-]+)", text, re.MULTILINE) if f"`{option}" not in readme]
-    check("README.md names every option of --help", f"missing: {missing}" if missing else None)
+    missing = [option for option in re.findall(r"^  (--[a-z-]+)", text, re.MULTILINE) if f"`{option}" not in document]
+    check("docs/operations.md names every option of --help", f"missing: {missing}" if missing else None)
 
+
+# ---- links ----------------------------------------------------------------------------------------------------------
+
+LINKED = ["*.md", "docs/*.md", "bench/*.md", "tests/**/README.md"]
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
+
+
+def read_prose(document):
+    """The text of a Markdown file without its code, in which nothing is a link or a heading."""
+    return FENCED.sub("", document.read_text(encoding="utf-8"))
+
+
+def anchors(document):
+    """The anchors of a Markdown file's headings as GitHub makes them: lower case, hyphens for spaces, no punctuation."""
+    found = set()
+    for heading in HEADING.findall(read_prose(document)):
+        anchor = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        found.add(anchor if anchor not in found else next(a for n in range(1, 99) if (a := f"{anchor}-{n}") not in found))
+    return found
+
+
+def broken_link(document, target):
+    """What is wrong with a relative link of `document`; None: nothing."""
+    path, _, anchor = target.partition("#")
+    linked = (document.parent / path).resolve() if path else document
+    if not linked.exists():
+        return f"{target}: there is no such file"
+    if anchor and anchor not in anchors(linked):
+        return f"{target}: there is no such heading"
+    return None
+
+
+def check_links():
+    for document in sorted(path for pattern in LINKED for path in TOP.glob(pattern) if "node_modules" not in path.parts):
+        prose = re.sub(r"`[^`]*`", "", read_prose(document))
+        targets = [target for target in LINK.findall(prose) if not re.match(r"[a-z]+:", target)]
+        broken = [problem for target in targets if (problem := broken_link(document, target))]
+        check(f"{document.relative_to(TOP)}: {len(targets)} links", "\n".join(broken) or None)
+
+
+# ---- the version ----------------------------------------------------------------------------------------------------
 
 def check_version():
     version = (TOP / "VERSION").read_text(encoding="utf-8").strip()
@@ -193,8 +239,10 @@ def main():
                                   text=True)
         address = daemon.stdout.readline().strip().rpartition("//")[2]
     try:
-        check_readme(address)
+        for document in DOCUMENTS:
+            check_document(address, document)
         check_examples(address)
+        check_links()
         check_version()
         if program:
             check_options(program)
