@@ -1,8 +1,13 @@
-/* groups.h: the tests by theme, a file each. A new file defines its group, and main.c's list takes it in. */
+/* groups.h: the HTTP tests by theme. A file NAME_test.c ends with `const struct group NAME_group = GROUP(tests);` and is
+ * named here; its tests are called NAME.function. They run in this order. */
 #ifndef ATTND_TESTS_HTTP_GROUPS_H
 #define ATTND_TESTS_HTTP_GROUPS_H
 
 #include "tests/support/check.h"
+
+#define FOR_EACH_GROUP(group)                                                                                                  \
+    group(routing) group(protocol) group(limits) group(times) group(access) group(lifecycle) group(log) group(metrics)         \
+        group(pages) group(wire) group(attention) group(memory)
 
 struct group {
     const struct CMUnitTest *tests;
@@ -14,7 +19,8 @@ struct group {
         (tests), sizeof(tests) / sizeof((tests)[0])                                                                            \
     }
 
-extern const struct group access_group, attention_group, lifecycle_group, limits_group, log_group, memory_group, metrics_group,
-    pages_group, protocol_group, routing_group, times_group, wire_group;
+#define DECLARE_GROUP(name) extern const struct group name##_group;
+FOR_EACH_GROUP(DECLARE_GROUP)
+#undef DECLARE_GROUP
 
 #endif
