@@ -9,7 +9,7 @@
 
 struct json_tensor json_tensor_new(size_t rank, const size_t *shape)
 {
-    assert_true(rank <= GRID_RANK_MAX);
+    assert_true(rank <= JSON_TENSOR_RANK_MAX);
     struct json_tensor json_tensor = {.present = true, .has_data = true, .rank = rank, .count = 1};
     for (size_t axis = 0; axis < rank; axis++) {
         json_tensor.shape[axis] = shape[axis];
@@ -20,12 +20,12 @@ struct json_tensor json_tensor_new(size_t rank, const size_t *shape)
 }
 
 /* The shape along the first elements. */
-static size_t nested_shape(const json_t *json, size_t shape[GRID_RANK_MAX])
+static size_t nested_shape(const json_t *json, size_t shape[JSON_TENSOR_RANK_MAX])
 {
     size_t rank = 0;
     for (; json_is_array(json); json = json_array_get(json, 0)) {
-        if (rank == GRID_RANK_MAX)
-            fail_msg("an array of more than %d axes", GRID_RANK_MAX);
+        if (rank == JSON_TENSOR_RANK_MAX)
+            fail_msg("an array of more than %d axes", JSON_TENSOR_RANK_MAX);
         shape[rank++] = json_array_size(json);
     }
     return rank;
@@ -62,7 +62,7 @@ static void fill(struct json_tensor *json_tensor, const json_t *json, size_t axi
 
 struct json_tensor json_tensor_read(const json_t *json, bool narrow)
 {
-    size_t shape[GRID_RANK_MAX], next = 0;
+    size_t shape[JSON_TENSOR_RANK_MAX], next = 0;
     if (json == NULL || json_is_null(json))
         return (struct json_tensor){0};
     const json_t *data = json;
@@ -80,7 +80,7 @@ struct json_tensor json_tensor_read(const json_t *json, bool narrow)
     }
     struct json_tensor json_tensor = json_tensor_new(rank, shape);
     json_tensor.has_data = data != NULL;
-    size_t data_shape[GRID_RANK_MAX];
+    size_t data_shape[JSON_TENSOR_RANK_MAX];
     if (data != NULL && nested_shape(data, data_shape) == 1 && data_shape[0] == json_tensor.count) { /* flat */
         struct json_tensor flat = json_tensor_new(1, data_shape);
         fill(&flat, data, 0, &next, narrow);
@@ -93,23 +93,20 @@ struct json_tensor json_tensor_read(const json_t *json, bool narrow)
     return json_tensor;
 }
 
-void json_tensor_weigh(struct json_tensor *json_tensor)
+void json_tensor_allow(struct json_tensor *json_tensor)
 {
-    if (json_tensor->magnitudes != NULL)
-        return;
-    json_tensor->magnitudes = test_alloc(json_tensor->count, sizeof *json_tensor->magnitudes);
-    for (size_t k = 0; k < json_tensor->count; k++)
-        json_tensor->magnitudes[k] = fabs(json_tensor->values[k]);
+    if (json_tensor->allowed == NULL)
+        json_tensor->allowed = test_alloc(json_tensor->count, sizeof *json_tensor->allowed);
 }
 
-double json_tensor_magnitude(const struct json_tensor *json_tensor, size_t k)
+double json_tensor_allowed(const struct json_tensor *json_tensor, size_t k)
 {
-    return json_tensor->magnitudes != NULL ? json_tensor->magnitudes[k] : fabs(json_tensor->values[k]);
+    return json_tensor->allowed != NULL ? json_tensor->allowed[k] : 0;
 }
 
 void json_tensor_done(struct json_tensor *json_tensor)
 {
     free(json_tensor->values);
-    free(json_tensor->magnitudes);
+    free(json_tensor->allowed);
     *json_tensor = (struct json_tensor){0};
 }

@@ -8,40 +8,34 @@
 #include "core/precision.h"
 #include "core/size.h"
 #include "core/tensor.h"
-#include "tests/support/torch_draw.h"
 #include "tests/support/view.h"
 
-const char *const random_request_result_names[GIVES] = {
-    "output", "weights", "mean_weights", "scores", "capped_scores", "masked_scores", "lse",
-    "query",  "key",     "value",        "x",      "context",       "present_key",   "present_value",
-};
-
 /* How large a request is. Most are small, so that ten thousand take seconds; the others reach what only size reaches. */
-enum manner {
-    MANNER_SMALL,  /* to 8 tokens, 12 heads */
-    MANNER_MIDDLE, /* to 24 tokens, 6 heads */
-    MANNER_LARGE,  /* to 70 tokens, 4 heads; half of them too large to be computed in double throughout */
-    MANNER_EDGES,  /* around the queries and the keys of a tile */
-    MANNER_DECODE, /* few queries, keys up to and past the 2048 that one worker takes; heads of 16 and 32 */
-    MANNER_EMPTY,  /* small, and some dimensions are 0 */
+enum sizes {
+    SIZES_SMALL,  /* to 8 tokens, 12 heads */
+    SIZES_MIDDLE, /* to 24 tokens, 6 heads */
+    SIZES_LARGE,  /* to 70 tokens, 4 heads; half of them too large to be computed in double throughout */
+    SIZES_EDGES,  /* around the queries and the keys of a tile */
+    SIZES_DECODE, /* few queries, keys up to and past the 2048 that one worker takes; heads of 16 and 32 */
+    SIZES_EMPTY,  /* small, and some dimensions are 0 */
 };
 
-static enum manner draw_manner(struct draw *d)
+static enum sizes draw_sizes(struct draw *d)
 {
     static const struct {
         size_t percent;
-        enum manner manner;
-    } shares[] = {{55, MANNER_SMALL}, {28, MANNER_MIDDLE}, {10, MANNER_LARGE}, {1, MANNER_EDGES}, {2, MANNER_DECODE}};
+        enum sizes sizes;
+    } shares[] = {{55, SIZES_SMALL}, {28, SIZES_MIDDLE}, {10, SIZES_LARGE}, {1, SIZES_EDGES}, {2, SIZES_DECODE}};
     size_t percent = draw_size(d, 0, 99);
     for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
         if (percent < shares[k].percent)
-            return shares[k].manner;
+            return shares[k].sizes;
         percent -= shares[k].percent;
     }
-    return MANNER_EMPTY;
+    return SIZES_EMPTY;
 }
 
-static void draw_structure(struct random_request *c, enum manner manner, struct draw *d)
+static void draw_structure(struct random_request *c, enum sizes sizes, struct draw *d)
 {
     static const size_t heads_max[] = {12, 6, 4, 2, 6, 6};
     c->from_tokens = draw_chance(d, 0.4);
@@ -50,10 +44,10 @@ static void draw_structure(struct random_request *c, enum manner manner, struct 
     c->has_heads = c->rank4 || draw_chance(d, 0.6);
     c->has_layout = c->rank4 && draw_chance(d, 0.6);
     c->heads_first = c->rank4 && !(c->has_layout && draw_chance(d, 0.6));
-    c->wide = draw_chance(d, 0.25);
-    c->B = c->has_batch ? draw_size(d, 1, manner == MANNER_EDGES || manner == MANNER_DECODE ? 1 : 3) : 1;
-    c->Hkv = c->has_heads ? draw_size(d, 1, heads_max[manner]) : 1;
-    c->H = c->has_heads ? c->Hkv * draw_size(d, 1, heads_max[manner] / c->Hkv) : 1;
+    c->is_f64 = draw_chance(d, 0.25);
+    c->B = c->has_batch ? draw_size(d, 1, sizes == SIZES_EDGES || sizes == SIZES_DECODE ? 1 : 3) : 1;
+    c->Hkv = c->has_heads ? draw_size(d, 1, heads_max[sizes]) : 1;
+    c->H = c->has_heads ? c->Hkv * draw_size(d, 1, heads_max[sizes] / c->Hkv) : 1;
     c->has_num_heads = c->has_heads && (!c->rank4 || draw_chance(d, 0.2));
     c->has_num_kv_heads = c->has_num_heads && (c->H != c->Hkv || draw_chance(d, 0.3));
 }
@@ -64,38 +58,38 @@ static size_t draw_edge(struct draw *d, size_t edge)
     return draw_chance(d, 0.3) ? draw_size(d, 1, 4) : draw_size(d, edge - 2, edge + 3);
 }
 
-static void draw_token_counts(struct random_request *c, enum manner manner, struct draw *d)
+static void draw_token_counts(struct random_request *c, enum sizes sizes, struct draw *d)
 {
     static const size_t tokens_max[] = {8, 24, 70, 0, 4, 6};
-    size_t max = tokens_max[manner];
-    bool edges = manner == MANNER_EDGES;
+    size_t max = tokens_max[sizes];
+    bool edges = sizes == SIZES_EDGES;
     bool past = !c->from_tokens && draw_chance(d, 0.3);
     c->Tq = edges ? draw_edge(d, QUERY_TILE) : draw_size(d, 1, max);
     size_t Tk = edges ? draw_edge(d, draw_chance(d, 0.3) ? QUERY_TILE : KEY_TILE) : draw_size(d, 1, max);
     if (draw_chance(d, 0.3))
         Tk = c->Tq;
-    if (manner == MANNER_DECODE && draw_chance(d, 0.15)) {
+    if (sizes == SIZES_DECODE && draw_chance(d, 0.15)) {
         c->Tq = 4;
         Tk = SPLIT_KV_KEYS + draw_size(d, 0, 20);
-    } else if (manner == MANNER_DECODE) {
+    } else if (sizes == SIZES_DECODE) {
         Tk = draw_size(d, 1, 600);
     }
     c->Tpast = past ? draw_size(d, 0, Tk) : 0;
     c->Tnew = Tk - c->Tpast;
-    c->tensors[COMPOSED_PAST_KEY].given = c->tensors[COMPOSED_PAST_VALUE].given = past;
+    c->tensors[RANDOM_PAST_KEY].given = c->tensors[RANDOM_PAST_VALUE].given = past;
 }
 
-static void draw_widths(struct random_request *c, enum manner manner, struct draw *d)
+static void draw_widths(struct random_request *c, enum sizes sizes, struct draw *d)
 {
     size_t pairs = c->Tq * (c->Tpast + c->Tnew);
-    c->D = draw_size(d, 1, draw_chance(d, 0.1) ? 65 : manner == MANNER_EDGES ? 8 : 16);
+    c->D = draw_size(d, 1, draw_chance(d, 0.1) ? 65 : sizes == SIZES_EDGES ? 8 : 16);
     c->Dv = draw_chance(d, 0.5) ? c->D : draw_size(d, 1, 20);
-    if (manner == MANNER_DECODE) {
+    if (sizes == SIZES_DECODE) {
         bool many = c->Tpast + c->Tnew >= SPLIT_KV_KEYS;
         c->D = many || draw_chance(d, 0.5) ? 32 : 16;
         c->Dv = many || draw_chance(d, 0.5) ? 32 : 16;
     }
-    if (manner == MANNER_LARGE && pairs >= 2000 && draw_chance(d, 0.6)) /* past the size that core computes in double */
+    if (sizes == SIZES_LARGE && pairs >= 2000 && draw_chance(d, 0.6)) /* past the size that core computes in double */
         c->Dv = size_max(c->Dv, F32_IN_F64_PRODUCTS_MAX / pairs + 1);
     c->C = draw_size(d, 1, 24);
     c->context_C = draw_size(d, 1, 24);
@@ -118,15 +112,14 @@ static void draw_empty(struct random_request *c, struct draw *d)
     }
 }
 
-static void set_shape(struct random_request_tensor *t, size_t rank, const size_t *shape)
+static void set_shape(struct random_tensor *t, size_t rank, const size_t *shape)
 {
     t->rank = rank;
     memcpy(t->shape, shape, rank * sizeof *shape);
 }
 
 /* [B,T,features] or [T,features], or with the heads on an axis of their own. */
-static void shape_tokens(const struct random_request *c, size_t heads, size_t tokens, size_t width,
-                         struct random_request_tensor *ret)
+static void shape_tokens(const struct random_request *c, size_t heads, size_t tokens, size_t width, struct random_tensor *ret)
 {
     if (c->rank4)
         set_shape(ret, 4, (const size_t[]){c->B, c->heads_first ? heads : tokens, c->heads_first ? tokens : heads, width});
@@ -136,7 +129,7 @@ static void shape_tokens(const struct random_request *c, size_t heads, size_t to
         set_shape(ret, 2, (const size_t[]){tokens, heads * width});
 }
 
-static bool nests(const struct random_request_tensor *t)
+static bool nests(const struct random_tensor *t)
 {
     for (size_t axis = 0; axis + 1 < t->rank; axis++)
         if (t->shape[axis] == 0)
@@ -147,15 +140,15 @@ static bool nests(const struct random_request_tensor *t)
 static double draw_number(const struct random_request *c, struct draw *d)
 {
     double x = draw_normal(d);
-    return c->wide ? x : (double)(float)x;
+    return c->is_f64 ? x : (double)(float)x;
 }
 
 /* The tensor stands in the request, in a drawn form; unless the seed is to draw it, its numbers are drawn here. */
-static void give(struct random_request *c, enum random_request_name name, bool seed_may, struct draw *d)
+static void give(struct random_request *c, enum random_tensor_name name, bool seed_may, struct draw *d)
 {
-    struct random_request_tensor *t = &c->tensors[name];
+    struct random_tensor *t = &c->tensors[name];
     t->given = true;
-    t->form = seed_may && draw_chance(d, 0.35) ? FORM_DRAWN : (enum random_request_form)draw_size(d, FORM_NESTED, FORM_SHAPED);
+    t->form = seed_may && draw_chance(d, 0.35) ? FORM_DRAWN : (enum random_tensor_form)draw_size(d, FORM_NESTED, FORM_SHAPED);
     if (t->form != FORM_FLAT && t->form != FORM_DRAWN && !nests(t))
         t->form = FORM_FLAT;
     if (t->form == FORM_DRAWN) {
@@ -169,17 +162,17 @@ static void give(struct random_request *c, enum random_request_name name, bool s
 }
 
 /* A projection's weight, out x in, and bias: given, or left to the seed. */
-static void draw_projection(struct random_request *c, enum random_request_name weight, size_t out, size_t in, struct draw *d)
+static void draw_projection(struct random_request *c, enum random_tensor_name weight, size_t out, size_t in, struct draw *d)
 {
-    enum random_request_name bias = weight - COMPOSED_WEIGHT_KEY + COMPOSED_BIAS_KEY;
+    enum random_tensor_name bias = weight - RANDOM_WEIGHT_KEY + RANDOM_BIAS_KEY;
     set_shape(&c->tensors[weight], 2, (const size_t[]){out, in});
     set_shape(&c->tensors[bias], 1, &out);
     if (draw_chance(d, 0.5)) {
         give(c, weight, true, d);
-        struct random_request_tensor *t = &c->tensors[weight];
+        struct random_tensor *t = &c->tensors[weight];
         for (size_t k = 0; t->values != NULL && k < out * in; k++) { /* as large as Linear's, so that what comes out is, too */
             double w = t->values[k] / sqrt(3 * (double)in);
-            t->values[k] = c->wide ? w : (double)(float)w;
+            t->values[k] = c->is_f64 ? w : (double)(float)w;
         }
     } else {
         c->has_seed = true;
@@ -203,43 +196,42 @@ static void draw_tokens(struct random_request *c, struct draw *d)
     }
     if (!cross)
         c->context_C = c->C;
-    shape_tokens(c, 1, c->Tq, c->C, &c->tensors[COMPOSED_X]);
+    shape_tokens(c, 1, c->Tq, c->C, &c->tensors[RANDOM_X]);
     shape_tokens(c, 1, c->Tnew, c->context_C, &c->tensors[RANDOM_CONTEXT]);
-    give(c, COMPOSED_X, true, d);
+    give(c, RANDOM_X, true, d);
     if (cross)
         give(c, RANDOM_CONTEXT, true, d);
     if (c->identity) {
         c->has_head_size = draw_chance(d, 0.3);
         return;
     }
-    draw_projection(c, COMPOSED_WEIGHT_KEY, c->Hkv * c->D, c->context_C, d);
-    draw_projection(c, COMPOSED_WEIGHT_QUERY, c->H * c->D, c->C, d);
-    draw_projection(c, COMPOSED_WEIGHT_VALUE, c->Hkv * c->Dv, c->context_C, d);
-    if (!c->tensors[COMPOSED_WEIGHT_VALUE].given) { /* nothing says that values have a size of their own */
+    draw_projection(c, RANDOM_WEIGHT_KEY, c->Hkv * c->D, c->context_C, d);
+    draw_projection(c, RANDOM_WEIGHT_QUERY, c->H * c->D, c->C, d);
+    draw_projection(c, RANDOM_WEIGHT_VALUE, c->Hkv * c->Dv, c->context_C, d);
+    if (!c->tensors[RANDOM_WEIGHT_VALUE].given) { /* nothing says that values have a size of their own */
         c->Dv = c->D;
-        c->tensors[COMPOSED_WEIGHT_VALUE].shape[0] = c->Hkv * c->D;
-        free(c->tensors[COMPOSED_BIAS_VALUE].values);
-        c->tensors[COMPOSED_BIAS_VALUE] = (struct random_request_tensor){0};
+        c->tensors[RANDOM_WEIGHT_VALUE].shape[0] = c->Hkv * c->D;
+        free(c->tensors[RANDOM_BIAS_VALUE].values);
+        c->tensors[RANDOM_BIAS_VALUE] = (struct random_tensor){0};
     }
-    set_shape(&c->tensors[COMPOSED_WEIGHT_OUTPUT], 2, (const size_t[]){c->output_size, c->H * c->Dv});
-    set_shape(&c->tensors[COMPOSED_BIAS_OUTPUT], 1, &c->output_size);
+    set_shape(&c->tensors[RANDOM_WEIGHT_OUTPUT], 2, (const size_t[]){c->output_size, c->H * c->Dv});
+    set_shape(&c->tensors[RANDOM_BIAS_OUTPUT], 1, &c->output_size);
     if (draw_chance(d, 0.4)) {
-        give(c, COMPOSED_WEIGHT_OUTPUT, true, d);
+        give(c, RANDOM_WEIGHT_OUTPUT, true, d);
         if (draw_chance(d, 0.4))
-            give(c, COMPOSED_BIAS_OUTPUT, false, d);
+            give(c, RANDOM_BIAS_OUTPUT, false, d);
     }
-    bool implied = c->tensors[COMPOSED_WEIGHT_QUERY].given || c->tensors[COMPOSED_WEIGHT_KEY].given;
+    bool implied = c->tensors[RANDOM_WEIGHT_QUERY].given || c->tensors[RANDOM_WEIGHT_KEY].given;
     c->has_head_size = !implied || draw_chance(d, 0.5);
 }
 
 static void draw_tensors(struct random_request *c, struct draw *d)
 {
-    static const enum random_request_name names[] = {COMPOSED_QUERY, COMPOSED_KEY, COMPOSED_VALUE, COMPOSED_PAST_KEY,
-                                                     COMPOSED_PAST_VALUE};
+    static const enum random_tensor_name names[] = {RANDOM_QUERY, RANDOM_KEY, RANDOM_VALUE, RANDOM_PAST_KEY, RANDOM_PAST_VALUE};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        bool query = names[k] == COMPOSED_QUERY, past = k >= 3;
-        bool value = names[k] == COMPOSED_VALUE || names[k] == COMPOSED_PAST_VALUE;
-        struct random_request_tensor *t = &c->tensors[names[k]];
+        bool query = names[k] == RANDOM_QUERY, past = k >= 3;
+        bool value = names[k] == RANDOM_VALUE || names[k] == RANDOM_PAST_VALUE;
+        struct random_tensor *t = &c->tensors[names[k]];
         if (past && !t->given)
             continue;
         shape_tokens(c, query ? c->H : c->Hkv, query ? c->Tq : past ? c->Tpast : c->Tnew, value ? c->Dv : c->D, t);
@@ -247,36 +239,15 @@ static void draw_tensors(struct random_request *c, struct draw *d)
     }
 }
 
-/* What the seed draws, in its order: what is a tensor's shape alone, and projections that are not given. */
-static void draw_by_seed(struct random_request *c)
-{
-    struct torch_draw torch;
-    torch_draw_init(&torch, c->draw_seed);
-    for (enum random_request_name name = 0; name < COMPOSED_DRAWABLE; name++) {
-        struct random_request_tensor *t = &c->tensors[name];
-        bool weight = name >= COMPOSED_WEIGHT_KEY;
-        bool missing = weight && name != COMPOSED_WEIGHT_OUTPUT && !t->given && c->from_tokens && !c->identity;
-        if (!missing && !(t->given && t->form == FORM_DRAWN))
-            continue;
-        size_t count = shape_count(t->rank, t->shape);
-        t->form = FORM_DRAWN;
-        t->values = test_alloc(count, sizeof *t->values);
-        if (weight)
-            torch_draw_linear(&torch, t->shape[0], t->shape[1], t->values);
-        else
-            torch_draw_normal(&torch, count, t->values);
-    }
-}
-
 void random_request_init(struct random_request *c, uint64_t seed)
 {
     struct draw draw = {seed * 0x2545f4914f6cdd1dU + 1};
-    *c = (struct random_request){.seed = seed, .decimals = -1};
-    enum manner manner = draw_manner(&draw);
-    draw_structure(c, manner, &draw);
-    draw_token_counts(c, manner, &draw);
-    draw_widths(c, manner, &draw);
-    if (manner == MANNER_EMPTY)
+    *c = (struct random_request){.decimals = -1};
+    enum sizes sizes = draw_sizes(&draw);
+    draw_structure(c, sizes, &draw);
+    draw_token_counts(c, sizes, &draw);
+    draw_widths(c, sizes, &draw);
+    if (sizes == SIZES_EMPTY)
         draw_empty(c, &draw);
     c->has_seed = draw_chance(&draw, 0.1);
     c->draw_seed = draw_chance(&draw, 0.3) ? draw_u64(&draw) >> 1 : draw_size(&draw, 0, 2000);
@@ -284,14 +255,13 @@ void random_request_init(struct random_request *c, uint64_t seed)
         draw_tokens(c, &draw);
     else
         draw_tensors(c, &draw);
-    draw_by_seed(c);
     random_request_draw_fields(c, &draw);
     random_request_write(c, &draw);
 }
 
 void random_request_done(struct random_request *c)
 {
-    for (size_t k = 0; k < COMPOSED_TENSORS; k++)
+    for (size_t k = 0; k < RANDOM_TENSOR_COUNT; k++)
         free(c->tensors[k].values);
     free(c->text);
 }

@@ -1,4 +1,3 @@
-/* The second half of request_oracle.h: caches, mask, attention, and the results in the reply's shapes. */
 #include "tests/support/request_oracle.h"
 
 #include <math.h>
@@ -6,31 +5,39 @@
 #include <string.h>
 
 #include "tests/support/check.h"
+#include "tests/support/oracle.h"
 #include "tests/support/view.h"
 
-#define MAGNITUDE_FREE 4.0 /* as attention_check.c: up to here a score's rounding does not show */
+#define TOLERANCE_F32 2e-6
+#define TOLERANCE_F64 2e-14
+#define MAGNITUDE_FREE 4.0
 
 const char *const answer_names[ANSWER_COUNT] = {
     "output", "weights", "mean_weights", "scores", "capped_scores", "masked_scores", "lse",
     "query",  "key",     "value",        "x",      "context",       "present_key",   "present_value",
 };
 
+double answer_bound(const struct request_answer *answer, double magnitude)
+{
+    return (answer->is_f32 ? TOLERANCE_F32 : TOLERANCE_F64) * fmax(1, magnitude / MAGNITUDE_FREE);
+}
+
 /* ---- what attention sees ---- */
 
-/* Past and new tokens behind each other, heads first. */
+/* The KV cache and the new tokens behind it, heads first. */
 static struct json_tensor concatenated(const struct request_answer *answer, const struct json_tensor *past,
                                        const struct json_tensor *newer, size_t width)
 {
     const size_t Tpast = answer->Tpast, Tk = answer->Tk;
     struct json_tensor out = json_tensor_new(4, (const size_t[]){answer->B, answer->Hkv, Tk, width});
-    json_tensor_weigh(&out);
+    json_tensor_allow(&out);
     for (size_t k = 0; k < out.count; k++) {
         size_t d = k % width, t = k / width % Tk, head = k / width / Tk;
         bool is_past = t < Tpast;
         const struct json_tensor *from = is_past ? past : newer;
         size_t at = (head * (is_past ? Tpast : answer->Tnew) + (is_past ? t : t - Tpast)) * width + d;
         out.values[k] = from->values[at];
-        out.magnitudes[k] = json_tensor_magnitude(from, at);
+        out.allowed[k] = json_tensor_allowed(from, at);
     }
     return out;
 }
@@ -42,7 +49,7 @@ static struct tensor view_of(const struct json_tensor *json_tensor)
 
 /* The mask broadcast to the weights by NumPy's rules: [B,H,Tq,Tk], booleans as 0 (masked) and 1 in `ret_bools`, else numbers in
  * `ret_numbers`. */
-static void spread_mask(const struct request_answer *answer, unsigned char *ret_bools, double *ret_numbers)
+static void broadcast_mask(const struct request_answer *answer, unsigned char *ret_bools, double *ret_numbers)
 {
     const struct json_tensor *mask = &answer->mask;
     const size_t full[4] = {answer->B, answer->H, answer->Tq, answer->Tk};
@@ -77,7 +84,7 @@ static void set_mask(struct request_answer *answer, struct attention_params *par
     if (!mask->present)
         return;
     *ret_owned = test_alloc(count, sizeof(double));
-    spread_mask(answer, *ret_owned, *ret_owned);
+    broadcast_mask(answer, *ret_owned, *ret_owned);
     params->mask = tensor_contiguous(*ret_owned, mask->is_bool ? DTYPE_BOOL : DTYPE_F64, 4, shape);
     bool one = false, bits = !mask->is_bool;
     for (size_t k = 0; k < mask->count; k++) {
@@ -105,7 +112,7 @@ static double *per_head(const struct request_answer *answer, const char *name)
                                : pow(2, -8.0 * (double)(2 * other++ + 1) / (double)(2 * power));
         return ret;
     }
-    struct json_tensor given = json_tensor_read(json, answer->narrow);
+    struct json_tensor given = json_tensor_read(json, answer->is_f32);
     assert_true(given.count == answer->H);
     memcpy(ret, given.values, answer->H * sizeof *ret);
     json_tensor_done(&given);
@@ -120,65 +127,55 @@ static double number_field(const struct request_answer *answer, const char *name
 
 /* ---- results ---- */
 
-/* Scores' magnitudes, |scale| * sum |q||k| with the projections' errors in it: [B,H,Tq,Tk] into `ret_pairs`; and the largest of
- * a row's visible keys, with mask, slope and sink, [B,H,Tq] into `ret_rows`: never below 1. */
-static void weigh_scores(const struct request_answer *answer, const struct attention_params *params,
-                         const struct oracle_results *oracle, double *ret_pairs, double *ret_rows)
-{
-    const size_t H = answer->H, Tq = answer->Tq, Tk = answer->Tk, D = answer->D;
-    for (size_t row = 0; row < answer->B * H * Tq; row++) {
-        size_t i = row % Tq, h = row / Tq % H, b = row / Tq / H, g = h / (H / answer->Hkv);
-        ret_rows[row] = fmax(1, oracle->magnitudes[row] / MAGNITUDE_FREE);
-        for (size_t j = 0; j < Tk; j++) {
-            double sum = 0;
-            for (size_t d = 0; d < D; d++)
-                sum += json_tensor_magnitude(&answer->query, row * D + d) *
-                       json_tensor_magnitude(&answer->present_key, ((b * answer->Hkv + g) * Tk + j) * D + d);
-            double magnitude = fmax(1, fabs(answer->scale) * sum / MAGNITUDE_FREE);
-            ret_pairs[row * Tk + j] = magnitude;
-            if (!oracle_is_masked(params, b, h, i, j))
-                ret_rows[row] = fmax(ret_rows[row], magnitude + oracle->magnitudes[row] / MAGNITUDE_FREE);
-        }
-    }
-}
-
-/* A result of the reply; its magnitudes are the caller's to change. */
-static void set_result(struct request_answer *answer, enum answer_name name, size_t rank, const size_t *shape,
-                       const double *values)
+static struct json_tensor *set_result(struct request_answer *answer, enum answer_name name, size_t rank, const size_t *shape,
+                                      const double *values)
 {
     struct json_tensor *result = &answer->results[name];
     *result = json_tensor_new(rank, shape);
     memcpy(result->values, values, result->count * sizeof(double));
-    json_tensor_weigh(result);
+    return result;
 }
 
-/* [B?, H?, Tq, last?], with the rows' or the pairs' magnitudes. */
-static void set_stage(struct request_answer *answer, enum answer_name name, bool heads, size_t last, const double *values,
+/* [B?, H?, Tq, last?]; `magnitudes` has an entry for every `elements_each` numbers. */
+static void set_stage(struct request_answer *answer, enum answer_name name, const double *values, size_t last,
                       const double *magnitudes, size_t elements_each)
 {
     size_t shape[4], rank = 0;
     if (answer->has_batch)
         shape[rank++] = answer->B;
-    if (heads && answer->has_heads)
+    if (answer->has_heads && name != ANSWER_MEAN_WEIGHTS)
         shape[rank++] = answer->H;
     shape[rank++] = answer->Tq;
-    if (last != SIZE_MAX)
+    if (name != ANSWER_LSE)
         shape[rank++] = last;
-    set_result(answer, name, rank, shape, values);
-    struct json_tensor *result = &answer->results[name];
+    struct json_tensor *result = set_result(answer, name, rank, shape, values);
+    json_tensor_allow(result);
     for (size_t k = 0; k < result->count; k++)
-        result->magnitudes[k] = magnitudes[k / elements_each];
+        result->allowed[k] = answer_bound(answer, magnitudes[k / elements_each]);
 }
 
-static void set_mean(struct request_answer *answer, const double *values, const double *rows)
+/* The largest magnitude over the heads, for each query of each item. New. */
+static double *query_magnitudes(const struct request_answer *answer, const double *rows)
 {
-    const size_t H = answer->H, Tq = answer->Tq, Tk = answer->Tk;
+    const size_t H = answer->H, Tq = answer->Tq;
     double *largest = test_alloc(answer->B * Tq, sizeof *largest);
     for (size_t k = 0; k < answer->B * Tq; k++)
         for (size_t h = 0; h < H; h++)
             largest[k] = fmax(largest[k], rows[(k / Tq * H + h) * Tq + k % Tq]);
-    set_stage(answer, ANSWER_MEAN_WEIGHTS, false, Tk, values, largest, Tk);
-    free(largest);
+    return largest;
+}
+
+static void set_stages(struct request_answer *answer, const struct oracle_results *oracle)
+{
+    const size_t Tk = answer->Tk;
+    double *of_queries = query_magnitudes(answer, oracle->magnitudes);
+    set_stage(answer, ANSWER_WEIGHTS, oracle->weights, Tk, oracle->magnitudes, Tk);
+    set_stage(answer, ANSWER_MEAN_WEIGHTS, oracle->mean_weights, Tk, of_queries, Tk);
+    set_stage(answer, ANSWER_SCORES, oracle->scores, Tk, oracle->pair_magnitudes, 1);
+    set_stage(answer, ANSWER_CAPPED_SCORES, oracle->capped_scores, Tk, oracle->pair_magnitudes, 1);
+    set_stage(answer, ANSWER_MASKED_SCORES, oracle->masked_scores, Tk, oracle->magnitudes, Tk);
+    set_stage(answer, ANSWER_LSE, oracle->lse, 1, oracle->magnitudes, 1);
+    free(of_queries);
 }
 
 /* Tokens, from heads first to the reply's order and rank. */
@@ -191,64 +188,59 @@ static void set_tokens(struct request_answer *answer, enum answer_name name, con
         out.rank = answer->has_batch ? 3 : 2;
         memcpy(out.shape, answer->has_batch ? shape : shape + 1, out.rank * sizeof *shape);
     }
-    for (size_t k = 0; k < out.count; k++)
-        out.magnitudes[k] = fmax(1, out.magnitudes[k]);
     answer->results[name] = out;
 }
 
-/* An output's rounding grows with the largest value and the row's scores; an output projection adds its own. */
-static void set_output(struct request_answer *answer, const double *values, const double *rows)
+static double largest_finite(const struct json_tensor *json_tensor)
+{
+    double largest = 0;
+    for (size_t k = 0; k < json_tensor->count; k++)
+        if (isfinite(json_tensor->values[k]))
+            largest = fmax(largest, fabs(json_tensor->values[k]));
+    return largest;
+}
+
+/* The heads' output, and the output projection of it where there is one. */
+static void set_output(struct request_answer *answer, const struct oracle_results *oracle)
 {
     struct json_tensor heads = json_tensor_new(4, (const size_t[]){answer->B, answer->H, answer->Tq, answer->Dv});
-    double value_magnitude = 0;
-    for (size_t k = 0; k < answer->present_value.count; k++)
-        value_magnitude = fmax(value_magnitude, json_tensor_magnitude(&answer->present_value, k));
-    json_tensor_weigh(&heads);
-    memcpy(heads.values, values, heads.count * sizeof *values);
+    double largest_value = largest_finite(&answer->present_value);
+    json_tensor_allow(&heads);
+    memcpy(heads.values, oracle->output, heads.count * sizeof *heads.values);
     for (size_t k = 0; k < heads.count; k++)
-        heads.magnitudes[k] = fmax(value_magnitude * rows[k / answer->Dv], 1e-30);
+        heads.allowed[k] = largest_value * answer_bound(answer, oracle->magnitudes[k / answer->Dv]);
     set_tokens(answer, ANSWER_OUTPUT, &heads);
     json_tensor_done(&heads);
     struct json_tensor *output = &answer->results[ANSWER_OUTPUT];
     if (!answer->weight[LAYER_OUTPUT].present)
         return;
-    struct json_tensor projected = answer_layer(output, &answer->weight[LAYER_OUTPUT], &answer->bias[LAYER_OUTPUT]);
+    struct json_tensor projected = answer_layer(answer, output, LAYER_OUTPUT);
     json_tensor_done(output);
     *output = projected;
 }
 
-static void set_results(struct request_answer *answer, const struct attention_params *params,
-                        const struct oracle_results *oracle)
+static void set_results(struct request_answer *answer, const struct oracle_results *oracle)
 {
-    const size_t rows_count = answer->B * answer->H * answer->Tq, Tk = answer->Tk;
-    double *pairs = test_alloc(rows_count * Tk, sizeof *pairs), *rows = test_alloc(rows_count, sizeof *rows);
-    weigh_scores(answer, params, oracle, pairs, rows);
-    set_stage(answer, ANSWER_WEIGHTS, true, Tk, oracle->weights, rows, Tk);
-    set_stage(answer, ANSWER_SCORES, true, Tk, oracle->scores, pairs, 1);
-    set_stage(answer, ANSWER_CAPPED_SCORES, true, Tk, oracle->capped_scores, pairs, 1);
-    set_stage(answer, ANSWER_MASKED_SCORES, true, Tk, oracle->masked_scores, rows, Tk);
-    set_stage(answer, ANSWER_LSE, true, SIZE_MAX, oracle->lse, rows, 1);
-    set_mean(answer, oracle->mean_weights, rows);
-    set_output(answer, oracle->output, rows);
+    set_output(answer, oracle);
+    set_stages(answer, oracle);
     set_tokens(answer, ANSWER_QUERY, &answer->query);
     set_tokens(answer, ANSWER_KEY, &answer->key);
     set_tokens(answer, ANSWER_VALUE, &answer->value);
     set_tokens(answer, ANSWER_PRESENT_KEY, &answer->present_key);
     set_tokens(answer, ANSWER_PRESENT_VALUE, &answer->present_value);
     if (answer->x.present)
-        set_result(answer, ANSWER_X, answer->x.rank, answer->x.shape, answer->x.values);
+        (void)set_result(answer, ANSWER_X, answer->x.rank, answer->x.shape, answer->x.values);
     if (answer->context.present)
-        set_result(answer, ANSWER_CONTEXT, answer->context.rank, answer->context.shape, answer->context.values);
+        (void)set_result(answer, ANSWER_CONTEXT, answer->context.rank, answer->context.shape, answer->context.values);
     answer->masked_row_count = oracle->masked_row_count;
-    free(pairs);
-    free(rows);
 }
 
-void answer_results(struct request_answer *answer)
+/* Everything behind the inputs. */
+static void answer_results(struct request_answer *answer)
 {
     answer->present_key = concatenated(answer, &answer->past_key, &answer->key, answer->D);
     answer->present_value = concatenated(answer, &answer->past_value, &answer->value, answer->Dv);
-    answer->mask = json_tensor_read(answer_field(answer, "mask"), answer->narrow);
+    answer->mask = json_tensor_read(answer_field(answer, "mask"), answer->is_f32);
     answer->scale = number_field(answer, "scale", 1 / sqrt((double)answer->D));
     struct json_tensor window = json_tensor_read(answer_field(answer, "window"), false);
     struct json_tensor lengths = json_tensor_read(answer_field(answer, "key_lengths"), false);
@@ -277,7 +269,7 @@ void answer_results(struct request_answer *answer)
     set_mask(answer, &params, &mask);
     struct oracle_results oracle;
     oracle_attention(&params, &oracle);
-    set_results(answer, &params, &oracle);
+    set_results(answer, &oracle);
     oracle_results_done(&oracle);
     json_tensor_done(&window);
     json_tensor_done(&lengths);
@@ -291,21 +283,19 @@ void answer_results(struct request_answer *answer)
 void request_answer_init(struct request_answer *ret, json_t *request)
 {
     json_t *precision = json_object_get(request, "precision");
-    bool narrow = !json_is_string(precision) || strcmp(json_string_value(precision), "float64") != 0;
-    *ret = (struct request_answer){.request = request, .narrow = narrow};
+    bool is_f32 = !json_is_string(precision) || strcmp(json_string_value(precision), "float64") != 0;
+    *ret = (struct request_answer){.request = request, .is_f32 = is_f32};
     answer_inputs(ret);
     answer_results(ret);
 }
 
-#define GRID_COUNT 10
-
 void request_answer_done(struct request_answer *answer)
 {
-    struct json_tensor *const json_tensors[GRID_COUNT] = {
-        &answer->x,        &answer->context,    &answer->query, &answer->key,         &answer->value,
-        &answer->past_key, &answer->past_value, &answer->mask,  &answer->present_key, &answer->present_value};
-    for (size_t i = 0; i < GRID_COUNT; i++)
-        json_tensor_done(json_tensors[i]);
+    struct json_tensor *const tensors[] = {&answer->x,           &answer->context,      &answer->query,      &answer->key,
+                                           &answer->value,       &answer->past_key,     &answer->past_value, &answer->mask,
+                                           &answer->present_key, &answer->present_value};
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+        json_tensor_done(tensors[i]);
     for (size_t i = 0; i < LAYER_COUNT; i++) {
         json_tensor_done(&answer->weight[i]);
         json_tensor_done(&answer->bias[i]);

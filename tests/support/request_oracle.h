@@ -1,8 +1,15 @@
-/* request_oracle.h: what POST /attention must answer, worked out the naive way from the request's JSON.
+/* request_oracle.h: what POST /attention must answer, evaluated the naive way from the request's JSON.
  *
- * Written from the contract of the fields alone; of api/ it uses nothing. Draws come from core/random.h, attention itself
- * from oracle.h; the rest (forms, heads, layouts, projections, rotation, caches, masks, offsets) is plain loops in double.
- * The request must be one that is answered: what is wrong with one is for the cases in tests/cases. */
+ * Written from the contract of the fields alone; of api/ it uses nothing. Draws come from torch_random.h, attention itself from
+ * oracle.h; the rest (tensor forms, heads, layouts, projections, RoPE, KV cache, mask, offsets) is plain loops in double.
+ * The request must be one that is answered: what is wrong with others is for tests/cases to say.
+ *
+ *   request_oracle_inputs.c   from the JSON to query, key and value by head
+ *   request_oracle.c          the KV cache, attention, the results in the reply's shapes
+ *
+ * Bounds   each number of a result has its own: 2e-6 in float32 and 2e-14 in float64, for outputs times the largest value, is
+ *          what documents promise where the terms of a sum add up to no more than 4; above, it grows in proportion, as rounding
+ *          does. What a request gave comes back exactly. */
 #ifndef ATTND_TESTS_SUPPORT_REQUEST_ORACLE_H
 #define ATTND_TESTS_SUPPORT_REQUEST_ORACLE_H
 
@@ -12,7 +19,6 @@
 #include <stdint.h>
 
 #include "tests/support/json_tensor.h"
-#include "tests/support/oracle.h"
 
 enum answer_name {
     ANSWER_OUTPUT,
@@ -37,7 +43,7 @@ enum answer_layer { LAYER_KEY, LAYER_QUERY, LAYER_VALUE, LAYER_OUTPUT, LAYER_COU
 
 struct request_answer {
     json_t *request; /* borrowed */
-    bool narrow;     /* float32 */
+    bool is_f32;
     bool has_batch, has_heads;
     bool rank4, tokens_first; /* the order in memory of query, key and value; without a head axis: tokens first */
     size_t B, H, Hkv, Tq, Tpast, Tnew, Tk, D, Dv;
@@ -52,8 +58,7 @@ struct request_answer {
     struct json_tensor mask;                       /* as given */
     bool mask_is_bits;                             /* numbers, all of them 0 or 1, with a 1 */
 
-    /* What the reply may hold, in the reply's shapes. A result may be off by its magnitude times the precision's unit. */
-    struct json_tensor results[ANSWER_COUNT];
+    struct json_tensor results[ANSWER_COUNT]; /* what the reply may hold, in its shapes */
     size_t masked_row_count;
     const char *draws[9]; /* names, in order */
     size_t draw_count;
@@ -62,16 +67,18 @@ struct request_answer {
 void request_answer_init(struct request_answer *ret, json_t *request);
 void request_answer_done(struct request_answer *answer);
 
-/* The parts of request_answer_init, each in a file of its own. */
-void answer_inputs(struct request_answer *answer);  /* up to past_value: reads, draws, projects, rotates */
-void answer_results(struct request_answer *answer); /* the rest: caches, mask, attention, the reply's shapes */
+/* Reads, draws, projects and rotates: everything up to past_value. */
+void answer_inputs(struct request_answer *answer);
+
+/* How far off a sum may be whose terms add up to `magnitude` in absolute value. */
+double answer_bound(const struct request_answer *answer, double magnitude);
 
 /* Elements of a (B,H,T,D) array put from one order to the other. New, of rank 4. */
 struct json_tensor answer_reorder(const struct json_tensor *in, const size_t bhtd[4], bool from_tokens_first,
                                   bool to_tokens_first);
 
-/* The linear layer over [.., C]: [.., O], with magnitudes. */
-struct json_tensor answer_layer(const struct json_tensor *x, const struct json_tensor *weight, const struct json_tensor *bias);
+/* The linear layer over [.., C]: [.., O]. New. */
+struct json_tensor answer_layer(const struct request_answer *answer, const struct json_tensor *x, enum answer_layer layer);
 
 json_t *answer_field(const struct request_answer *answer, const char *name); /* NULL where absent or null */
 

@@ -1,4 +1,4 @@
-#include "tests/support/torch_draw.h"
+#include "tests/support/torch_random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #define BLOCK 16
 
 /* Matsumoto and Nishimura 1998: initialisation by one word, as their 2002 version has it. */
-void torch_draw_init(struct torch_draw *torch, uint64_t seed)
+void torch_random_init(struct torch_random *torch, uint64_t seed)
 {
     uint32_t word = (uint32_t)(seed & 0xffffffffU);
     for (uint32_t k = 0; k < WORDS; k++) {
@@ -21,12 +21,12 @@ void torch_draw_init(struct torch_draw *torch, uint64_t seed)
     torch->has_second = false;
 }
 
-static uint32_t next_word(struct torch_draw *torch)
+static uint32_t next_word(struct torch_random *torch)
 {
     uint32_t *w = torch->words;
     for (size_t k = 0; k < WORDS && torch->used == WORDS; k++) {
-        uint32_t concatenated = (w[k] & 0x80000000U) + (w[(k + 1) % WORDS] & 0x7fffffffU);
-        w[k] = w[(k + 397) % WORDS] ^ concatenated >> 1 ^ (concatenated % 2) * 0x9908b0dfU;
+        uint32_t joined = (w[k] & 0x80000000U) + (w[(k + 1) % WORDS] & 0x7fffffffU);
+        w[k] = w[(k + 397) % WORDS] ^ joined >> 1 ^ (joined % 2) * 0x9908b0dfU;
     }
     torch->used %= WORDS;
     uint32_t y = w[torch->used++];
@@ -37,12 +37,12 @@ static uint32_t next_word(struct torch_draw *torch)
 }
 
 /* 24 bits of a word, 53 of two. */
-static float unit_f32(struct torch_draw *torch)
+static float unit_f32(struct torch_random *torch)
 {
     return ldexpf((float)(next_word(torch) % (1U << 24)), -24);
 }
 
-static double unit_f64(struct torch_draw *torch)
+static double unit_f64(struct torch_random *torch)
 {
     uint64_t first = next_word(torch), second = next_word(torch);
     return ldexp((double)((first << 32 | second) % (UINT64_C(1) << 53)), -53);
@@ -59,7 +59,7 @@ static void fill_block(const float *units, double *ret)
     }
 }
 
-static double one_normal(struct torch_draw *torch)
+static double one_normal(struct torch_random *torch)
 {
     torch->has_second = !torch->has_second;
     if (!torch->has_second)
@@ -70,7 +70,7 @@ static double one_normal(struct torch_draw *torch)
     return radius * cos(angle);
 }
 
-void torch_draw_normal(struct torch_draw *torch, size_t count, double *ret)
+void torch_random_normal(struct torch_random *torch, size_t count, double *ret)
 {
     if (count < BLOCK) {
         for (size_t k = 0; k < count; k++)
@@ -90,7 +90,7 @@ void torch_draw_normal(struct torch_draw *torch, size_t count, double *ret)
     free(units);
 }
 
-void torch_draw_linear(struct torch_draw *torch, size_t out, size_t in, double *ret)
+void torch_random_linear(struct torch_random *torch, size_t out, size_t in, double *ret)
 {
     float bound = (float)(1 / sqrt((double)in));
     for (size_t k = 0; k < out * in; k++)

@@ -1,4 +1,4 @@
-/* random_json.c: the request's JSON, its fields in a drawn order. */
+/* random_request_json.c: the request's JSON, its fields in a drawn order. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -51,38 +51,37 @@ static void put_special(FILE *file, double x, struct draw *draw)
     (void)fputs(texts[isnan(x) ? 0 : x > 0 ? 1 : 2][draw_size(draw, 0, 2)], file);
 }
 
-static void put_number(FILE *file, const struct random_request_tensor *t, double x, bool wide, struct draw *draw)
+static void put_number(FILE *file, const struct random_tensor *t, double x, bool is_f64, struct draw *draw)
 {
     if (t->boolean)
         (void)fputs(x != 0 ? "true" : "false", file);
     else if (!isfinite(x))
         put_special(file, x, draw);
     else
-        (void)fprintf(file, wide ? "%.17g" : "%.9g", x);
+        (void)fprintf(file, is_f64 ? "%.17g" : "%.9g", x);
 }
 
 /* Numbers from `at` on, nested from `axis` on; returns where the next begin. */
-static size_t put_nested(FILE *file, const struct random_request_tensor *t, size_t axis, size_t at, bool wide,
-                         struct draw *draw)
+static size_t put_nested(FILE *file, const struct random_tensor *t, size_t axis, size_t at, bool is_f64, struct draw *draw)
 {
     if (axis == t->rank) {
-        put_number(file, t, t->values[at], wide, draw);
+        put_number(file, t, t->values[at], is_f64, draw);
         return at + 1;
     }
     (void)fputc('[', file);
     for (size_t k = 0; k < t->shape[axis]; k++) {
         if (k > 0)
             (void)fputc(',', file);
-        at = put_nested(file, t, axis + 1, at, wide, draw);
+        at = put_nested(file, t, axis + 1, at, is_f64, draw);
     }
     (void)fputc(']', file);
     return at;
 }
 
-static void put_tensor(FILE *file, const struct random_request_tensor *t, bool wide, struct draw *draw)
+static void put_tensor(FILE *file, const struct random_tensor *t, bool is_f64, struct draw *draw)
 {
     if (t->form == FORM_NESTED || t->rank == 0) {
-        (void)put_nested(file, t, 0, 0, wide, draw);
+        (void)put_nested(file, t, 0, 0, is_f64, draw);
         return;
     }
     size_t count = 1;
@@ -93,33 +92,32 @@ static void put_tensor(FILE *file, const struct random_request_tensor *t, bool w
     }
     (void)fputs("]", file);
     if (t->form != FORM_DRAWN) {
-        struct random_request_tensor flat = *t;
+        struct random_tensor flat = *t;
         flat.rank = 1;
         flat.shape[0] = count;
         (void)fputs(",\"data\":", file);
-        (void)put_nested(file, t->form == FORM_FLAT ? &flat : t, 0, 0, wide, draw);
+        (void)put_nested(file, t->form == FORM_FLAT ? &flat : t, 0, 0, is_f64, draw);
     }
     (void)fputs("}", file);
 }
 
-static void write_tensor(const struct random_request *c, struct fields *fields, const char *name,
-                         enum random_request_name which)
+static void write_tensor(const struct random_request *c, struct fields *fields, const char *name, enum random_tensor_name which)
 {
-    const struct random_request_tensor *t = &c->tensors[which];
+    const struct random_tensor *t = &c->tensors[which];
     size_t bytes;
     if (!t->given)
         return;
     FILE *file = field_open(fields, &bytes);
     (void)fprintf(file, "\"%s\":", name);
-    put_tensor(file, t, c->wide, fields->draw);
+    put_tensor(file, t, c->is_f64, fields->draw);
     (void)fclose(file);
 }
 
 /* W, or {"weight", "bias"}. */
 static bool put_layer(FILE *file, const struct random_request *c, const char *name, bool comma, size_t which, struct draw *draw)
 {
-    const struct random_request_tensor *weight = &c->tensors[COMPOSED_WEIGHT_KEY + which];
-    const struct random_request_tensor *bias = &c->tensors[COMPOSED_BIAS_KEY + which];
+    const struct random_tensor *weight = &c->tensors[RANDOM_WEIGHT_KEY + which];
+    const struct random_tensor *bias = &c->tensors[RANDOM_BIAS_KEY + which];
     if (!weight->given && !bias->given)
         return comma;
     (void)fprintf(file, "%s\"%s\":", comma ? "," : "", name);
@@ -127,10 +125,10 @@ static bool put_layer(FILE *file, const struct random_request *c, const char *na
     if (object)
         (void)fputs(weight->given ? "{\"weight\":" : "{", file);
     if (weight->given)
-        put_tensor(file, weight, c->wide, draw);
+        put_tensor(file, weight, c->is_f64, draw);
     if (bias->given) {
         (void)fputs(weight->given ? ",\"bias\":" : "\"bias\":", file);
-        put_tensor(file, bias, c->wide, draw);
+        put_tensor(file, bias, c->is_f64, draw);
     }
     if (object)
         (void)fputs("}", file);
@@ -164,8 +162,8 @@ static void write_structure(const struct random_request *c, struct fields *field
         field_format(fields, "\"num_kv_heads\":%zu", c->Hkv);
     if (c->has_layout)
         field_format(fields, "\"layout\":\"%s\"", c->heads_first ? "bhtd" : "bthd");
-    if (c->wide || draw_chance(fields->draw, 0.1))
-        field_format(fields, "\"precision\":\"%s\"", c->wide ? "float64" : "float32");
+    if (c->is_f64 || draw_chance(fields->draw, 0.1))
+        field_format(fields, "\"precision\":\"%s\"", c->is_f64 ? "float64" : "float32");
     if (c->has_seed)
         field_format(fields, "\"seed\":%" PRIu64, c->draw_seed);
 }
@@ -208,10 +206,10 @@ static void write_reply(const struct random_request *c, struct fields *fields)
     FILE *file = field_open(fields, &bytes);
     const char *comma = "";
     (void)fputs("\"return\":[", file);
-    for (size_t k = 0; k < GIVES; k++) {
+    for (size_t k = 0; k < ANSWER_COUNT; k++) {
         if (!c->wanted[k])
             continue;
-        (void)fprintf(file, "%s\"%s\"", comma, random_request_result_names[k]);
+        (void)fprintf(file, "%s\"%s\"", comma, answer_names[k]);
         comma = ",";
     }
     (void)fputs("]", file);
@@ -238,19 +236,19 @@ void random_request_write(struct random_request *c, struct draw *draw)
 {
     static const struct {
         const char *name;
-        enum random_request_name which;
+        enum random_tensor_name which;
     } tensors[] = {
-        {"x", COMPOSED_X},
+        {"x", RANDOM_X},
         {"context", RANDOM_CONTEXT},
-        {"query", COMPOSED_QUERY},
-        {"key", COMPOSED_KEY},
-        {"value", COMPOSED_VALUE},
-        {"past_key", COMPOSED_PAST_KEY},
-        {"mask", COMPOSED_MASK},
-        {"alibi", COMPOSED_ALIBI},
-        {"past_value", COMPOSED_PAST_VALUE},
-        {"sinks", COMPOSED_SINKS},
-        {"key_lengths", COMPOSED_KEY_LENGTHS},
+        {"query", RANDOM_QUERY},
+        {"key", RANDOM_KEY},
+        {"value", RANDOM_VALUE},
+        {"past_key", RANDOM_PAST_KEY},
+        {"mask", RANDOM_MASK},
+        {"alibi", RANDOM_ALIBI},
+        {"past_value", RANDOM_PAST_VALUE},
+        {"sinks", RANDOM_SINKS},
+        {"key_lengths", RANDOM_KEY_LENGTHS},
     };
     struct fields fields = {.draw = draw};
     for (size_t k = 0; k < sizeof tensors / sizeof *tensors; k++)

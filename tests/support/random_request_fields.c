@@ -1,4 +1,4 @@
-/* random_fields.c: draws what is not a matrix of tokens: positions, masks, biases, and what the reply should hold. */
+/* random_request_fields.c: draws what is not a matrix of tokens: positions, masks, biases, and what the reply should hold. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "tests/support/random_request.h"
 #include "tests/support/view.h"
 
-static void set_numbers(struct random_request_tensor *t, size_t rank, const size_t *shape)
+static void set_numbers(struct random_tensor *t, size_t rank, const size_t *shape)
 {
     t->given = true;
     t->rank = rank;
@@ -17,7 +17,7 @@ static void set_numbers(struct random_request_tensor *t, size_t rank, const size
 }
 
 /* Both are right for any shape. */
-static enum random_request_form draw_flat_form(const struct random_request_tensor *t, struct draw *d)
+static enum random_tensor_form draw_flat_form(const struct random_tensor *t, struct draw *d)
 {
     return t->rank == 1 && draw_chance(d, 0.7) ? FORM_NESTED : FORM_FLAT;
 }
@@ -34,7 +34,7 @@ static void draw_positions(struct random_request *c, struct draw *d)
         which = 0;
     } else {
         c->causal = corners[which];
-        bool resolved = c->tensors[COMPOSED_PAST_KEY].given || Tq == Tk;
+        bool resolved = c->tensors[RANDOM_PAST_KEY].given || Tq == Tk;
         c->has_query_offset |= which == 0 && !resolved;
         corner = which == 2 ? Tk - Tq : 0;
     }
@@ -54,7 +54,7 @@ static void draw_positions(struct random_request *c, struct draw *d)
 static void draw_key_lengths(struct random_request *c, struct draw *d)
 {
     size_t Tk = c->Tpast + c->Tnew;
-    struct random_request_tensor *t = &c->tensors[COMPOSED_KEY_LENGTHS];
+    struct random_tensor *t = &c->tensors[RANDOM_KEY_LENGTHS];
     if (!draw_chance(d, 0.25))
         return;
     set_numbers(t, c->has_batch ? 1 : 0, &c->B);
@@ -71,12 +71,12 @@ static double draw_poison(struct draw *d)
 
 static void poison_padding(struct random_request *c, struct draw *d)
 {
-    static const enum random_request_name names[] = {COMPOSED_KEY, COMPOSED_VALUE};
-    const double *lengths = c->tensors[COMPOSED_KEY_LENGTHS].values;
+    static const enum random_tensor_name names[] = {RANDOM_KEY, RANDOM_VALUE};
+    const double *lengths = c->tensors[RANDOM_KEY_LENGTHS].values;
     bool may = lengths != NULL && !c->from_tokens && c->Hkv > 0 && draw_chance(d, 0.3);
     for (size_t k = 0; may && k < 2; k++) {
-        struct random_request_tensor *t = &c->tensors[names[k]];
-        size_t width = names[k] == COMPOSED_KEY ? c->D : c->Dv;
+        struct random_tensor *t = &c->tensors[names[k]];
+        size_t width = names[k] == RANDOM_KEY ? c->D : c->Dv;
         for (size_t b = 0; b < c->B && t->form != FORM_DRAWN && width > 0; b++) {
             for (size_t j = 0; j < c->Tnew; j++) {
                 size_t h = draw_size(d, 0, c->Hkv - 1), e = draw_size(d, 0, width - 1);
@@ -91,7 +91,7 @@ static void poison_padding(struct random_request *c, struct draw *d)
 /* Broadcasts along drawn axes; leading axes may be missing. */
 static void draw_mask(struct random_request *c, struct draw *d)
 {
-    struct random_request_tensor *t = &c->tensors[COMPOSED_MASK];
+    struct random_tensor *t = &c->tensors[RANDOM_MASK];
     c->mask_semantics = draw_chance(d, 0.1) ? "keep" : NULL;
     if (!draw_chance(d, 0.4))
         return;
@@ -112,19 +112,19 @@ static void draw_mask(struct random_request *c, struct draw *d)
     size_t count = shape_count(rank, shape);
     for (size_t k = 0; k < count; k++) {
         bool masked = draw_chance(d, ban_chance);
-        double x = c->wide ? draw_normal(d) : (double)(float)draw_normal(d);
+        double x = c->is_f64 ? draw_normal(d) : (double)(float)draw_normal(d);
         t->values[k] = t->boolean || flags ? !masked : masked ? -INFINITY : x;
     }
 }
 
-static void draw_per_head(struct random_request *c, enum random_request_name name, struct draw *d)
+static void draw_per_head(struct random_request *c, enum random_tensor_name name, struct draw *d)
 {
-    struct random_request_tensor *t = &c->tensors[name];
+    struct random_tensor *t = &c->tensors[name];
     set_numbers(t, 1, &c->H);
     t->form = draw_flat_form(t, d);
     for (size_t h = 0; h < c->H; h++) {
-        double x = name == COMPOSED_ALIBI ? exp2(-8 * draw_unit(d)) : 2 * draw_normal(d);
-        t->values[h] = c->wide ? x : (double)(float)x;
+        double x = name == RANDOM_ALIBI ? exp2(-8 * draw_unit(d)) : 2 * draw_normal(d);
+        t->values[h] = c->is_f64 ? x : (double)(float)x;
     }
 }
 
@@ -136,14 +136,14 @@ static void draw_biases(struct random_request *c, struct draw *d)
     c->scale = c->has_scale ? scales[draw_size(d, 0, 5)] : 1 / sqrt((double)c->D);
     if (draw_chance(d, 0.25)) {
         double cap = 0.5 + 30 * draw_unit(d) * draw_unit(d);
-        c->softcap = c->wide ? cap : (double)(float)cap;
+        c->softcap = c->is_f64 ? cap : (double)(float)cap;
     }
     if (draw_chance(d, 0.12))
-        draw_per_head(c, COMPOSED_ALIBI, d);
+        draw_per_head(c, RANDOM_ALIBI, d);
     else
         c->alibi = draw_chance(d, 0.15) ? "true" : draw_chance(d, 0.05) ? "false" : NULL;
     if (draw_chance(d, 0.2))
-        draw_per_head(c, COMPOSED_SINKS, d);
+        draw_per_head(c, RANDOM_SINKS, d);
     c->has_rope = draw_chance(d, 0.25);
     if (!c->has_rope)
         return;
@@ -160,10 +160,10 @@ static void draw_reply(struct random_request *c, struct draw *d)
     c->format = draw_chance(d, 0.4) ? formats[draw_size(d, 0, 1)] : NULL;
     c->decimals = draw_chance(d, 0.1) ? (int)draw_size(d, 0, 9) : -1;
     c->has_return = draw_chance(d, 0.85);
-    c->wanted[GIVES_OUTPUT] = c->wanted[GIVES_WEIGHTS] = true;
+    c->wanted[ANSWER_OUTPUT] = c->wanted[ANSWER_WEIGHTS] = true;
     double chance = draw_chance(d, 0.3) ? 0.9 : 0.25;
-    for (size_t k = 0; c->has_return && k < GIVES; k++) {
-        bool has = (k != GIVES_X || c->from_tokens) && (k != GIVES_CONTEXT || c->tensors[RANDOM_CONTEXT].given);
+    for (size_t k = 0; c->has_return && k < ANSWER_COUNT; k++) {
+        bool has = (k != ANSWER_X || c->from_tokens) && (k != ANSWER_CONTEXT || c->tensors[RANDOM_CONTEXT].given);
         c->wanted[k] = has && draw_chance(d, chance);
     }
 }

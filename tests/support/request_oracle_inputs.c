@@ -1,12 +1,11 @@
-/* The first half of request_oracle.h: from a request's JSON to query, key and value, one head apart from the other. */
+/* request_oracle_inputs.c: from a request's JSON to query, key and value by head. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/random.h"
 #include "tests/support/check.h"
 #include "tests/support/request_oracle.h"
-#include "tests/support/view.h"
+#include "tests/support/torch_random.h"
 
 static const char *const layer_names[LAYER_COUNT] = {"key", "query", "value", "output"};
 
@@ -29,7 +28,7 @@ struct json_tensor answer_reorder(const struct json_tensor *in, const size_t bht
     const size_t shape[4] = {B, to_tokens_first ? T : H, to_tokens_first ? H : T, D};
     assert_true(in->count == B * H * T * D);
     struct json_tensor out = json_tensor_new(4, shape);
-    json_tensor_weigh(&out);
+    json_tensor_allow(&out);
     for (size_t b = 0; b < B; b++) {
         for (size_t h = 0; h < H; h++) {
             for (size_t t = 0; t < T; t++) {
@@ -38,7 +37,7 @@ struct json_tensor answer_reorder(const struct json_tensor *in, const size_t bht
                 size_t to = to_tokens_first ? tokens_first : heads_first;
                 for (size_t d = 0; d < D; d++) {
                     out.values[to + d] = in->values[from + d];
-                    out.magnitudes[to + d] = json_tensor_magnitude(in, from + d);
+                    out.allowed[to + d] = json_tensor_allowed(in, from + d);
                 }
             }
         }
@@ -46,24 +45,27 @@ struct json_tensor answer_reorder(const struct json_tensor *in, const size_t bht
     return out;
 }
 
-struct json_tensor answer_layer(const struct json_tensor *x, const struct json_tensor *weight, const struct json_tensor *bias)
+struct json_tensor answer_layer(const struct request_answer *answer, const struct json_tensor *x, enum answer_layer layer)
 {
+    const struct json_tensor *weight = &answer->weight[layer], *bias = &answer->bias[layer];
     const size_t O = weight->shape[0], C = weight->shape[1];
-    size_t shape[GRID_RANK_MAX];
+    size_t shape[JSON_TENSOR_RANK_MAX];
     assert_true(x->rank > 0 && x->shape[x->rank - 1] == C);
     memcpy(shape, x->shape, sizeof shape);
     shape[x->rank - 1] = O;
     struct json_tensor out = json_tensor_new(x->rank, shape);
-    json_tensor_weigh(&out);
+    json_tensor_allow(&out);
     for (size_t k = 0; k < out.count; k++) {
         size_t token = k / O, o = k % O;
-        double sum = bias->present ? bias->values[o] : 0, magnitude = fabs(sum);
+        double sum = bias->present ? bias->values[o] : 0, magnitude = fabs(sum), allowed = 0;
         for (size_t c = 0; c < C; c++) {
-            sum += x->values[token * C + c] * weight->values[o * C + c];
-            magnitude += json_tensor_magnitude(x, token * C + c) * fabs(weight->values[o * C + c]);
+            double w = weight->values[o * C + c], term = x->values[token * C + c] * w;
+            sum += term;
+            magnitude += fabs(term);
+            allowed += json_tensor_allowed(x, token * C + c) * fabs(w);
         }
         out.values[k] = sum;
-        out.magnitudes[k] = magnitude;
+        out.allowed[k] = answer_bound(answer, magnitude) + allowed;
     }
     return out;
 }
@@ -75,21 +77,17 @@ static void note_draw(struct request_answer *answer, const char *name)
     answer->draws[answer->draw_count++] = name;
 }
 
-static struct tensor drawn_view(const struct json_tensor *json_tensor)
-{
-    return tensor_contiguous(json_tensor->values, DTYPE_F64, json_tensor->rank, json_tensor->shape);
-}
-
-static void draw_tensor(struct request_answer *answer, struct random *random, struct json_tensor *json_tensor, const char *name)
+static void draw_tensor(struct request_answer *answer, struct torch_random *random, struct json_tensor *json_tensor,
+                        const char *name)
 {
     if (!json_tensor->present || json_tensor->has_data)
         return;
-    struct tensor view = drawn_view(json_tensor);
-    random_normal(random, &view);
+    torch_random_normal(random, json_tensor->count, json_tensor->values);
     note_draw(answer, name);
 }
 
-static void draw_layer(struct request_answer *answer, struct random *random, enum answer_layer layer, size_t out, size_t in)
+static void draw_layer(struct request_answer *answer, struct torch_random *random, enum answer_layer layer, size_t out,
+                       size_t in)
 {
     static const char *const names[LAYER_COUNT] = {"projection.key", "projection.query", "projection.value",
                                                    "projection.output"};
@@ -98,12 +96,11 @@ static void draw_layer(struct request_answer *answer, struct random *random, enu
         *weight = json_tensor_new(2, (const size_t[]){out, in});
     else if (weight->has_data)
         return;
-    struct tensor view = drawn_view(weight);
-    random_linear(random, &view);
+    torch_random_linear(random, weight->shape[0], weight->shape[1], weight->values);
     note_draw(answer, names[layer]);
 }
 
-static void draw_layers(struct request_answer *answer, struct random *random)
+static void draw_layers(struct request_answer *answer, struct torch_random *random)
 {
     const struct json_tensor *from = answer->context.present ? &answer->context : &answer->x;
     size_t C = answer->x.shape[answer->x.rank - 1], S = from->shape[from->rank - 1];
@@ -122,8 +119,8 @@ static void read_layers(struct request_answer *answer, json_t *projection)
         json_t *json = json_object_get(projection, layer_names[layer]);
         json_t *weight = json_object_get(json, "weight"), *bias = json_object_get(json, "bias");
         bool parts = weight != NULL || bias != NULL;
-        answer->weight[layer] = json_tensor_read(parts ? weight : json, answer->narrow);
-        answer->bias[layer] = json_tensor_read(bias, answer->narrow);
+        answer->weight[layer] = json_tensor_read(parts ? weight : json, answer->is_f32);
+        answer->bias[layer] = json_tensor_read(bias, answer->is_f32);
     }
 }
 
@@ -143,14 +140,14 @@ static struct json_tensor tokens_of(struct request_answer *answer, const struct 
                                     bool identity, size_t heads, size_t width)
 {
     struct json_tensor none = {0};
-    struct json_tensor flat = identity ? none : answer_layer(from, &answer->weight[layer], &answer->bias[layer]);
+    struct json_tensor flat = identity ? none : answer_layer(answer, from, layer);
     const size_t bhtd[4] = {answer->B, heads, from->shape[from->rank - 2], width};
     struct json_tensor out = answer_reorder(identity ? from : &flat, bhtd, true, false);
     json_tensor_done(&flat);
     return out;
 }
 
-static void inputs_of_tokens(struct request_answer *answer, struct random *random)
+static void inputs_of_tokens(struct request_answer *answer, struct torch_random *random)
 {
     json_t *projection = answer_field(answer, "projection");
     bool identity = json_is_string(projection);
@@ -177,8 +174,8 @@ static void inputs_of_tokens(struct request_answer *answer, struct random *rando
 
 /* ---- query, key and value as given ---- */
 
-/* A tensor as given, taken apart by head; returns its tokens and width in *ret_tokens, *ret_width. */
-static void take_tensor(const struct request_answer *answer, struct json_tensor *json_tensor, size_t heads, size_t *ret_tokens,
+/* Puts a tensor as given in order by head; returns its tokens and width in *ret_tokens, *ret_width. */
+static void split_heads(const struct request_answer *answer, struct json_tensor *json_tensor, size_t heads, size_t *ret_tokens,
                         size_t *ret_width)
 {
     if (!json_tensor->present)
@@ -186,9 +183,9 @@ static void take_tensor(const struct request_answer *answer, struct json_tensor 
     size_t tokens = json_tensor->shape[answer->rank4 && answer->tokens_first ? 1 : json_tensor->rank - 2];
     size_t width = json_tensor->shape[json_tensor->rank - 1] / (answer->rank4 ? 1 : heads);
     const size_t bhtd[4] = {answer->B, heads, tokens, width};
-    struct json_tensor apart = answer_reorder(json_tensor, bhtd, answer->tokens_first, false);
+    struct json_tensor by_head = answer_reorder(json_tensor, bhtd, answer->tokens_first, false);
     json_tensor_done(json_tensor);
-    *json_tensor = apart;
+    *json_tensor = by_head;
     *ret_tokens = tokens;
     *ret_width = width;
 }
@@ -206,11 +203,11 @@ static void inputs_of_tensors(struct request_answer *answer)
     answer->H = answer->rank4 ? query->shape[heads_axis] : size_field(answer, "num_heads", 1);
     answer->Hkv = answer->rank4 ? answer->key.shape[heads_axis] : size_field(answer, "num_kv_heads", answer->H);
     size_t unused;
-    take_tensor(answer, &answer->query, answer->H, &answer->Tq, &answer->D);
-    take_tensor(answer, &answer->key, answer->Hkv, &answer->Tnew, &answer->D);
-    take_tensor(answer, &answer->value, answer->Hkv, &unused, &answer->Dv);
-    take_tensor(answer, &answer->past_key, answer->Hkv, &answer->Tpast, &unused);
-    take_tensor(answer, &answer->past_value, answer->Hkv, &unused, &unused);
+    split_heads(answer, &answer->query, answer->H, &answer->Tq, &answer->D);
+    split_heads(answer, &answer->key, answer->Hkv, &answer->Tnew, &answer->D);
+    split_heads(answer, &answer->value, answer->Hkv, &unused, &answer->Dv);
+    split_heads(answer, &answer->past_key, answer->Hkv, &answer->Tpast, &unused);
+    split_heads(answer, &answer->past_value, answer->Hkv, &unused, &unused);
 }
 
 /* ---- positions ---- */
@@ -229,24 +226,25 @@ static void find_offset(struct request_answer *answer)
         answer->query_offset = (int64_t)answer->Tk - (int64_t)answer->Tq;
 }
 
-/* Pair i of the first `dims` turns by position * base^(-2i/dims). */
-static void rotate(struct json_tensor *json_tensor, int64_t first_position, json_t *rope)
+/* RoPE: rotates pair i of the first `dims` by position * base^(-2i/dims). */
+static void rotate(const struct request_answer *answer, struct json_tensor *json_tensor, int64_t first_position, json_t *rope)
 {
     const size_t T = json_tensor->shape[2], D = json_tensor->shape[3];
     json_t *dims_json = json_object_get(rope, "dims"), *base_json = json_object_get(rope, "base");
     bool half = strcmp(json_string_value(json_object_get(rope, "style")), "half") == 0;
     size_t dims = dims_json == NULL || json_is_null(dims_json) ? D : (size_t)json_number_value(dims_json);
     double base = base_json == NULL || json_is_null(base_json) ? 10000 : json_number_value(base_json);
-    json_tensor_weigh(json_tensor);
+    json_tensor_allow(json_tensor);
     for (size_t row = 0; D > 0 && row < json_tensor->count / D; row++) {
         double position = (double)(first_position + (int64_t)(row % T));
         for (size_t i = 0; i < dims / 2; i++) {
             size_t a = row * D + (half ? i : 2 * i), b = row * D + (half ? i + dims / 2 : 2 * i + 1);
             double angle = position * pow(base, -2 * (double)i / (double)dims);
             double va = json_tensor->values[a], vb = json_tensor->values[b];
+            double allowed = json_tensor->allowed[a] + json_tensor->allowed[b] + answer_bound(answer, fabs(va) + fabs(vb));
             json_tensor->values[a] = va * cos(angle) - vb * sin(angle);
             json_tensor->values[b] = va * sin(angle) + vb * cos(angle);
-            json_tensor->magnitudes[a] = json_tensor->magnitudes[b] = json_tensor->magnitudes[a] + json_tensor->magnitudes[b];
+            json_tensor->allowed[a] = json_tensor->allowed[b] = allowed;
         }
     }
 }
@@ -259,10 +257,10 @@ void answer_inputs(struct request_answer *answer)
         &answer->x, &answer->context, &answer->key, &answer->query, &answer->value, &answer->past_key, &answer->past_value};
     static const char *const names[INPUT_COUNT] = {"x", "context", "key", "query", "value", "past_key", "past_value"};
     json_t *seed = answer_field(answer, "seed");
-    struct random random;
-    random_init(&random, json_is_integer(seed) ? (uint64_t)json_integer_value(seed) : (uint64_t)json_number_value(seed));
+    struct torch_random random;
+    torch_random_init(&random, json_is_integer(seed) ? (uint64_t)json_integer_value(seed) : (uint64_t)json_number_value(seed));
     for (size_t i = 0; i < INPUT_COUNT; i++) {
-        *json_tensors[i] = json_tensor_read(answer_field(answer, names[i]), answer->narrow);
+        *json_tensors[i] = json_tensor_read(answer_field(answer, names[i]), answer->is_f32);
         draw_tensor(answer, &random, json_tensors[i], names[i]);
     }
     if (answer->x.present)
@@ -272,7 +270,7 @@ void answer_inputs(struct request_answer *answer)
     find_offset(answer);
     json_t *rope = answer_field(answer, "rope");
     if (rope != NULL) {
-        rotate(&answer->query, answer->query_offset, rope);
-        rotate(&answer->key, (int64_t)answer->Tpast, rope);
+        rotate(answer, &answer->query, answer->query_offset, rope);
+        rotate(answer, &answer->key, (int64_t)answer->Tpast, rope);
     }
 }

@@ -1,0 +1,105 @@
+/* Requests drawn over all fields of POST /attention together, each reply held against request_oracle.h.
+ *
+ *   ATTND_RANDOM_REQUESTS  how many; 10000 unless said otherwise
+ *   ATTND_RANDOM_SEED      the first one's seed
+ *
+ * A failure names the request's seed. A count of 1 shows the request. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/check.h"
+#include "tests/support/client.h"
+#include "tests/support/each_kernel.h"
+#include "tests/support/environment.h"
+#include "tests/support/random_request.h"
+#include "tests/support/request_check.h"
+#include "tests/support/worker_pool.h"
+
+#define REQUEST_COUNT 10000
+
+/* The number outside of JSON that the text begins with; NULL where it begins with none. */
+static const char *special_at(const char *text)
+{
+    static const char *const specials[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t k = 0; k < sizeof specials / sizeof *specials; k++)
+        if (strncmp(text, specials[k], strlen(specials[k])) == 0)
+            return specials[k];
+    return NULL;
+}
+
+/* The text with NaN and the infinities in strings. New. */
+static char *quote_specials(const char *at)
+{
+    char *text = NULL;
+    size_t bytes;
+    bool in_string = false;
+    FILE *file = open_memstream(&text, &bytes);
+    assert_non_null(file);
+    while (*at != '\0') {
+        in_string ^= *at == '"';
+        const char *special = in_string ? NULL : special_at(at);
+        if (special != NULL)
+            (void)fprintf(file, "\"%s\"", special);
+        else
+            (void)fputc(*at, file);
+        at += special != NULL ? strlen(special) : 1;
+    }
+    (void)fclose(file);
+    return text;
+}
+
+/* New reference. jansson refuses NaN and the infinities, which api takes. */
+static json_t *parse(const char *text)
+{
+    json_t *request = json_loads(text, 0, NULL);
+    if (request != NULL)
+        return request;
+    char *quoted = quote_specials(text);
+    request = json_loads(quoted, 0, NULL);
+    assert_non_null(request);
+    free(quoted);
+    return request;
+}
+
+/* Sends it on the caller alone, or on a few threads; by the fastest kernels, or every fourth by all of them in turn. */
+static void check_request(uint64_t seed, bool shown)
+{
+    struct random_request c;
+    struct client client;
+    struct worker_pool pool;
+    char label[100];
+    random_request_init(&c, seed);
+    (void)snprintf(label, sizeof label, "ATTND_RANDOM_REQUESTS=1 ATTND_RANDOM_SEED=%" PRIu64, seed);
+    if (shown)
+        print_message("%s\n", c.text);
+    worker_pool_init(&pool, 1 + seed % 3);
+    each_kernel(seed % 4 == 3 ? (size_t)(seed / 4) : 0);
+    client_attention(&client, label, c.text, c.text_bytes, seed % 8 == 0 ? &pool.executor : NULL);
+    client_check_ok(&client);
+    json_t *request = parse(c.text);
+    request_check(label, request, client.reply);
+    json_decref(request);
+    client_done(&client);
+    random_request_done(&c);
+}
+
+static void random_requests(void **state)
+{
+    (void)state;
+    size_t count = environment_size("ATTND_RANDOM_REQUESTS", environment_slow() ? REQUEST_COUNT / 25 : REQUEST_COUNT);
+    uint64_t first = environment_size("ATTND_RANDOM_SEED", 0);
+    for (uint64_t k = 0; k < count; k++)
+        check_request(first + k, count == 1);
+    print_message("%zu requests over all fields agree with the oracle\n", count);
+}
+
+int main(void)
+{
+    api_init();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_requests),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
