@@ -9,7 +9,7 @@
 
 #include "api/api.h"
 #include "core/size.h"
-#include "tests/support/fuzz_check.h"
+#include "tests/support/fuzz.h"
 
 #define MEMORY_BYTES_MAX ((size_t)64 << 20)
 #define PARSED_BYTES_MAX ((size_t)256 << 10) /* jansson takes its time over longer replies */

@@ -12,7 +12,7 @@
 #include "api/json/array_check.h"
 #include "api/json/extract.h"
 #include "core/size.h"
-#include "tests/support/fuzz_check.h"
+#include "tests/support/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/fuzz_call.h"
+#include "tests/support/fuzz.h"
 
 #define JSON_END 255
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/protocol/safetensors.h"
-#include "tests/support/fuzz_call.h"
+#include "tests/support/fuzz.h"
 
 #define HEADER_END 255
 #define LENGTH_BYTES 8

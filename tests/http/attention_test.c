@@ -8,8 +8,7 @@
 
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
-#include "tests/support/case_file.h"
-#include "tests/support/conformance_file.h"
+#include "tests/support/test_data.h"
 #include "tests/support/environment.h"
 #include "tests/support/json_tensor.h"
 #include "tests/support/number_text.h"

@@ -6,7 +6,7 @@
 
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
-#include "tests/support/case_file.h"
+#include "tests/support/test_data.h"
 #include "tests/support/environment.h"
 
 #define MIB ((size_t)1 << 20)

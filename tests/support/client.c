@@ -9,25 +9,19 @@
 #include "tests/support/check.h"
 #include "tests/support/view.h"
 
-static const struct api_limits fast_limits = {.request_memory_bytes_max = ASK_MEMORY_BYTES_MAX};
+static const struct api_limits fast_limits = {.request_memory_bytes_max = CLIENT_MEMORY_BYTES_MAX};
 
-static void join_parts(struct client *client)
+char *client_reply_body(const struct api_reply *reply, size_t *ret_bytes)
 {
-    struct api_reply *reply = &client->call.reply;
     size_t bytes = reply->body_bytes;
-    if (reply->chunk_count == 0)
-        return;
     for (size_t i = 0; i < reply->chunk_count; i++)
         bytes += reply->chunks[i].bytes;
-    client->concatenated = malloc(bytes);
-    assert_non_null(client->concatenated);
-    memcpy(client->concatenated, reply->body, reply->body_bytes);
-    char *at = client->concatenated + reply->body_bytes;
+    char *body = test_alloc(bytes + 1, 1), *at = body + reply->body_bytes;
+    memcpy(body, reply->body, reply->body_bytes);
     for (size_t i = 0; i < reply->chunk_count; at += reply->chunks[i].bytes, i++)
         memcpy(at, reply->chunks[i].data, reply->chunks[i].bytes);
-    reply->body = client->concatenated;
-    reply->body_bytes = bytes;
-    reply->chunk_count = 0;
+    *ret_bytes = bytes;
+    return body;
 }
 
 static void client_post(struct client *client, const struct api_protocol *protocol, const char *label, const char *text,
@@ -39,7 +33,9 @@ static void client_post(struct client *client, const struct api_protocol *protoc
     memcpy(client->body, text, text_bytes);
     const struct api_request request = {.content_type = content_type, .body = client->body, .body_bytes = text_bytes};
     api_compute(protocol, &request, limits, executor, &client->call);
-    join_parts(client);
+    struct api_reply *reply = &client->call.reply;
+    reply->body = client->reply_text = client_reply_body(reply, &reply->body_bytes);
+    reply->chunk_count = 0;
     json_error_t error;
     client->reply = json_loadb(client->call.reply.body, client->call.reply.body_bytes, JSON_REJECT_DUPLICATES, &error);
     if (client->reply == NULL)
@@ -163,6 +159,6 @@ void client_done(struct client *client)
 {
     json_decref(client->reply);
     api_call_done(&client->call);
-    free(client->concatenated);
+    free(client->reply_text);
     free(client->body);
 }

@@ -1,10 +1,10 @@
-/* ask.h: one request's text through api, and what the reply says.
+/* client.h: sends one request's JSON through api, as a client would without a socket, and reads the reply's JSON.
  *
- *   struct ask ask;
- *   client_attention(&ask, "averages", text, strlen(text), NULL);
- *   double *output = client_numbers(&ask, json_object_get(ask.reply, "output"), "output", 2, shape);
+ *   struct client client;
+ *   client_attention(&client, "averages", text, strlen(text), NULL);
+ *   double *output = client_numbers(&client, json_object_get(client.reply, "output"), "output", 2, shape);
  *   ...
- *   client_done(&ask);
+ *   client_done(&client);
  *
  * Every function ends the running test, with the label in the message, where the reply is not what it should be. */
 #ifndef ATTND_TESTS_SUPPORT_CLIENT_H
@@ -15,14 +15,14 @@
 
 #include "api/api.h"
 
-#define ASK_MEMORY_BYTES_MAX ((size_t)1 << 30) /* what one request may take */
+#define CLIENT_MEMORY_BYTES_MAX ((size_t)1 << 30) /* what one request may take */
 
 struct client {
     const char *label;    /* borrowed: what a failure's message begins with */
     char *body;           /* owned; the request in memory of just its size, so that sanitizers see a read past its end */
-    struct api_call call; /* its reply's parts joined */
-    char *concatenated;   /* owned; NULL where there was one part */
-    json_t *reply;        /* owned; the reply's body, valid JSON without duplicate names */
+    struct api_call call; /* its reply's chunks joined */
+    char *reply_text;     /* owned: the joined chunks */
+    json_t *reply;        /* owned: the reply's body, valid JSON without duplicate names */
 };
 
 /* POST /attention, and POST /v2/models/attention/infer. `executor` may be NULL. */
@@ -52,5 +52,8 @@ void client_check_ok(const struct client *client);
 double *client_numbers(const struct client *client, const json_t *node, const char *name, size_t rank, const size_t *shape);
 
 void client_done(struct client *client);
+
+/* A reply as it goes out, its chunks joined; new, NUL-terminated, to be freed. */
+char *client_reply_body(const struct api_reply *reply, size_t *ret_bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* setting.h: what the environment says about how much to test. */
+/* environment.h: what the environment says about how much to test. */
 #ifndef ATTND_TESTS_SUPPORT_ENVIRONMENT_H
 #define ATTND_TESTS_SUPPORT_ENVIRONMENT_H
 

@@ -168,7 +168,7 @@ static void test_long_lists(void **state)
 static void test_no_body(void **state)
 {
     (void)state;
-    const struct api_limits limits = {.request_memory_bytes_max = ASK_MEMORY_BYTES_MAX};
+    const struct api_limits limits = {.request_memory_bytes_max = CLIENT_MEMORY_BYTES_MAX};
     struct api_call call;
     api_compute(&api_protocol_attention, &(struct api_request){.body = NULL, .body_bytes = 0}, &limits, NULL, &call);
     assert_int_equal(call.reply.status, 400);

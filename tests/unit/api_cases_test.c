@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/case_file.h"
 #include "tests/support/check.h"
 #include "tests/support/client.h"
 #include "tests/support/json_tensor.h"
 #include "tests/support/request_check.h"
+#include "tests/support/test_data.h"
 #include "tests/support/view.h"
 
 #define CASES_MAX 2000

@@ -49,7 +49,7 @@ static void call(const char *text, const struct api_limits *limits, const struct
 /* How many blocks a request takes. Each before that fails once; nothing is left of the call afterwards. */
 static size_t fail_each_block(const char *text, const struct executor *executor)
 {
-    const struct api_limits limits = {.request_memory_bytes_max = ASK_MEMORY_BYTES_MAX};
+    const struct api_limits limits = {.request_memory_bytes_max = CLIENT_MEMORY_BYTES_MAX};
     for (size_t n = 0;; n++) {
         struct api_call c;
         blocks_left = n;
@@ -112,7 +112,7 @@ static void test_reserve(void **state)
         for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
             struct granting granting = {.refusal = refusals[k]};
             const struct api_limits limits = {
-                .request_memory_bytes_max = ASK_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
+                .request_memory_bytes_max = CLIENT_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
             struct api_call c;
             call(requests[i], &limits, NULL, &c);
             assert_int_equal(c.reply.error, refusals[k]);
@@ -139,7 +139,7 @@ static void test_nothing_is_reserved_in_vain(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct granting granting = {0};
         const struct api_limits limits = {
-            .request_memory_bytes_max = ASK_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
+            .request_memory_bytes_max = CLIENT_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
         struct api_call c;
         call(wrong[i], &limits, NULL, &c);
         assert_int_not_equal(c.reply.status, 200);
@@ -159,7 +159,7 @@ static void test_limit_is_exact(void **state)
         const char *text = requests[i];
         struct granting granting = {0};
         struct api_limits limits = {
-            .request_memory_bytes_max = ASK_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
+            .request_memory_bytes_max = CLIENT_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
         struct client client;
         client_attention_with(&client, text, text, strlen(text), NULL, &limits, NULL);
         client_check_ok(&client);
@@ -195,7 +195,7 @@ static void test_workers_cost(void **state)
         struct worker_pool pool;
         struct granting granting = {0};
         const struct api_limits limits = {
-            .request_memory_bytes_max = ASK_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
+            .request_memory_bytes_max = CLIENT_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
         struct client client;
         worker_pool_init(&pool, workers);
         client_attention_with(&client, "workers", request, strlen(request), NULL, &limits, &pool.executor);

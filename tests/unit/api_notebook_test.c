@@ -5,7 +5,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/client.h"
-#include "tests/support/conformance_file.h"
+#include "tests/support/test_data.h"
 
 #define HALF_A_DIGIT 0.51e-4
 

@@ -4,9 +4,8 @@
 
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
-#include "tests/support/each_kernel.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/worker_pool.h"
 
 static const unsigned option_mixes[] = {
@@ -25,7 +24,7 @@ static void check_dims(const struct attention_dims *dims)
     worker_pool_init(&workers, 2);
     for (size_t k = 0; k < sizeof option_mixes / sizeof *option_mixes; k++) {
         struct attention_case c;
-        each_kernel(k);
+        kernel_in_turn(k);
         attention_case_init(&c, dims, option_mixes[k], k);
         check_case(&c, RESULTS_ALL, NULL);
         check_case(&c, 1U << RESULT_OUTPUT, &workers.executor);
@@ -108,5 +107,5 @@ int main(void)
         cmocka_unit_test(no_keys_ban_every_row),
         cmocka_unit_test(no_channels_weigh_alike),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

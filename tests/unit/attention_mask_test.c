@@ -8,9 +8,8 @@
 
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
-#include "tests/support/each_kernel.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/environment.h"
 
 #define SEED_COUNT 24
@@ -90,7 +89,7 @@ static void draw_case(struct attention_case *c, uint64_t seed)
         CASE_WINDOW | CASE_ADDED_MASK | CASE_SINKS | CASE_SOFTCAP,
     };
     struct draw draw = {seed};
-    each_kernel(seed / (sizeof mixes / sizeof *mixes));
+    kernel_in_turn(seed / (sizeof mixes / sizeof *mixes));
     struct attention_dims dims = {
         .dtype = draw_chance(&draw, 0.7) ? DTYPE_F32 : DTYPE_F64,
         .B = draw_size(&draw, 1, 2),
@@ -254,7 +253,7 @@ static void edges_at_every_place_of_a_panel(void **state)
     for (int64_t place = 0; place < 40; place += (int64_t)environment_step(3)) {
         struct attention_case c;
         const int64_t offset = 540 + place;
-        each_kernel((size_t)place / 8);
+        kernel_in_turn((size_t)place / 8);
         attention_case_init(&c, &dims, CASE_CAUSAL, (uint64_t)place);
         c.params.query_offsets = &offset;
         if (place % 2 == 1)
@@ -319,5 +318,5 @@ int main(void)
         cmocka_unit_test(edges_at_every_place_of_a_panel),
         cmocka_unit_test(fully_masked_rows_are_zero),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

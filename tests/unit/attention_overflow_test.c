@@ -8,9 +8,8 @@
 
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
-#include "tests/support/each_kernel.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/environment.h"
 
 #define TOLERANCE 2e-6
@@ -125,7 +124,7 @@ static void extremes_equal_the_oracle(void **state)
     for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++) {
         for (size_t length = 0; length < 6; length += environment_step(2)) {
             for (size_t D = 1; D <= 16; D += 15) {
-                each_kernel(k + length);
+                kernel_in_turn(k + length);
                 check_extreme(&extremes[k], DTYPE_F32, lengths[length], D, 0, k);
                 check_extreme(&extremes[k], DTYPE_F64, lengths[length], D, 0, k);
             }
@@ -137,7 +136,7 @@ static void extremes_with_bans(void **state)
 {
     (void)state;
     for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++) {
-        each_kernel(k);
+        kernel_in_turn(k);
         check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_CAUSAL | CASE_OFFSETS, k);
         check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_BOOL_MASK | CASE_LENGTHS, k);
         check_extreme(&extremes[k], DTYPE_F32, 40, 1, CASE_SINKS | CASE_WINDOW, k);
@@ -200,7 +199,7 @@ static void overflow_stays_in_its_row(void **state)
     for (uint64_t seed = 0; seed < 8; seed++) {
         struct attention_case c;
         struct case_results before, after;
-        each_kernel(seed);
+        kernel_in_turn(seed);
         attention_case_init(&c, &dims, seed % 2 ? CASE_CAUSAL : 0, seed);
         case_results_init(&before, &dims, RESULTS_ALL & ~(1U << RESULT_MEAN_WEIGHTS), NULL);
         case_results_init(&after, &dims, RESULTS_ALL & ~(1U << RESULT_MEAN_WEIGHTS), NULL);
@@ -238,7 +237,7 @@ static void no_scale_hides_nothing(void **state)
     for (size_t s = 0; s < 3; s++) {
         struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 130, 160, 8, 8};
         struct attention_case c;
-        each_kernel(s);
+        kernel_in_turn(s);
         attention_dims_outgrow_double(&dims);
         attention_case_init(&c, &dims, s == 1 ? 0 : CASE_CAUSAL, s);
         const double nan = NAN;
@@ -278,7 +277,7 @@ static void infinity_of_a_small_weight(void **state)
         struct attention_case c;
         double keys[1100];
         const double one = 1, infinity = k % 4 == 0 ? -INFINITY : INFINITY;
-        each_kernel(k / 2);
+        kernel_in_turn(k / 2);
         attention_case_init(&c, &dims, 0, k);
         for (size_t j = 0; j < 1100; j++)
             keys[j] = j == 5 || (k % 2 == 1 && j < 600) ? -differences[k / 2] : 0;
@@ -305,5 +304,5 @@ int main(void)
         cmocka_unit_test(huge_values),
         cmocka_unit_test(infinity_of_a_small_weight),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

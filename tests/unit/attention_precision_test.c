@@ -5,9 +5,8 @@
 
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
-#include "tests/support/each_kernel.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/environment.h"
 
 #define PROMISE 2e-6
@@ -49,7 +48,7 @@ static void error_does_not_grow_with_keys(void **state)
     size_t length_count = environment_slow() ? 2 : 4;
     for (unsigned positive = 0; positive < 2; positive++) {
         double first = 0;
-        each_kernel(positive);
+        kernel_in_turn(positive);
         for (size_t k = 0; k < length_count; k++) {
             struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 24, lengths[k], 64, 64};
             struct attention_case c;
@@ -75,7 +74,7 @@ static void promise_holds_for_all_head_sizes(void **state)
         for (unsigned table = 0; table < 3; table++) {
             struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 150, 700, channels[k], 64};
             struct attention_case c;
-            each_kernel(table);
+            kernel_in_turn(table);
             attention_case_init(&c, &dims, k % 2 ? CASE_CAUSAL : 0, k);
             double error = output_error(&c);
             if (!(error <= PROMISE))
@@ -93,7 +92,7 @@ static void promise_holds_with_softcap_and_sinks(void **state)
     for (size_t k = 0; k < sizeof caps / sizeof *caps; k++) {
         struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 150, 700, 64, 64};
         struct attention_case c;
-        each_kernel(k);
+        kernel_in_turn(k);
         attention_case_init(&c, &dims, CASE_SINKS, k);
         c.params.softcap = caps[k];
         double error = output_error(&c);
@@ -110,5 +109,5 @@ int main(void)
         cmocka_unit_test(promise_holds_for_all_head_sizes),
         cmocka_unit_test(promise_holds_with_softcap_and_sinks),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

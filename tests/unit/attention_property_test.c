@@ -5,9 +5,8 @@
 
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
-#include "tests/support/each_kernel.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/environment.h"
 #include "tests/support/worker_pool.h"
 
@@ -29,7 +28,7 @@ static const unsigned option_mixes[] = {
 static void draw_case(struct attention_case *c, uint64_t seed)
 {
     struct draw draw = {seed};
-    each_kernel(seed / MIX_COUNT);
+    kernel_in_turn(seed / MIX_COUNT);
     struct attention_dims dims = {
         .dtype = seed % 3 == 0 ? DTYPE_F64 : DTYPE_F32,
         .B = draw_size(&draw, 1, 3),
@@ -134,7 +133,7 @@ static void causal_prefix_is_unchanged_by_later_tokens(void **state)
         for (size_t t = 0; t < 6; t += environment_step(3)) {
             size_t length = lengths[k][0], T = lengths[k][1];
             struct attention_dims dims = {t % 2 == 0 ? DTYPE_F32 : DTYPE_F64, 1, 1, 1, T, T, 24, 20};
-            each_kernel(t);
+            kernel_in_turn(t);
             struct attention_case c;
             struct case_results whole, changed, cut;
             attention_case_init(&c, &dims, CASE_CAUSAL, k);
@@ -310,5 +309,5 @@ int main(void)
         cmocka_unit_test(executors_are_bit_equal),
         cmocka_unit_test(order_of_keys_does_not_matter),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

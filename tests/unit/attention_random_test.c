@@ -5,9 +5,8 @@
 #include "core/size.h"
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
-#include "tests/support/each_kernel.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/environment.h"
 #include "tests/support/worker_pool.h"
 
@@ -66,7 +65,7 @@ static void compositions(void **state)
     worker_pool_init(&workers, 2);
     for (size_t k = 0; k < case_count; k++) {
         struct draw draw = {first_seed + k};
-        each_kernel((size_t)draw_u64(&draw));
+        kernel_in_turn((size_t)draw_u64(&draw));
         struct attention_dims dims = draw_dims(&draw);
         unsigned options = draw_options(&draw);
         unsigned wanted = draw_chance(&draw, 0.5) ? RESULTS_ALL : (unsigned)draw_size(&draw, 1, RESULTS_ALL);
@@ -82,5 +81,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compositions),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

@@ -3,9 +3,8 @@
 
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
-#include "tests/support/each_kernel.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/environment.h"
 #include "tests/support/worker_pool.h"
 
@@ -67,7 +66,7 @@ static void every_allocation_may_fail(void **state)
         struct attention_dims dims = {k % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 1, 20 + 13 * k, 30 + 17 * k, 12, 10};
         struct attention_case c;
         struct case_results r;
-        each_kernel(k / 2);
+        kernel_in_turn(k / 2);
         attention_case_init(&c, &dims, option_mixes[k / 2 % MIX_COUNT], k);
         case_results_init(&r, &dims, wanted_sets[k / 2 / MIX_COUNT], NULL);
         check_every_allocation(&c, &r, NULL);
@@ -125,7 +124,7 @@ static void every_stop_is_a_deadline(void **state)
         struct attention_dims dims = {k % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 1, 150, 530, 8, 8};
         struct attention_case c;
         struct case_results r;
-        each_kernel(k);
+        kernel_in_turn(k);
         attention_case_init(&c, &dims, option_mixes[k % MIX_COUNT], k);
         case_results_init(&r, &dims, wanted_sets[k / MIX_COUNT], NULL);
         check_every_stop(&c, &r, 1);
@@ -283,5 +282,5 @@ int main(void)
         cmocka_unit_test(cost_saturates),
         cmocka_unit_test(cost_is_per_worker_at_most),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

@@ -7,9 +7,8 @@
 #include "core/size.h"
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
-#include "tests/support/each_kernel.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/environment.h"
 
 #define PAIRS_MAX ((size_t)200000) /* of a query and a key, about: what keeps the oracle quick */
@@ -18,7 +17,7 @@
 static void check_drawn(const struct attention_dims *dims, unsigned options, unsigned wanted, uint64_t seed)
 {
     struct attention_case c;
-    each_kernel(seed);
+    kernel_in_turn(seed);
     attention_case_init(&c, dims, options, seed);
     check_case(&c, wanted, NULL);
     attention_case_done(&c);
@@ -148,7 +147,7 @@ static void masks_of_every_form(void **state)
         bool added = form >= 16;
         struct attention_dims dims = {both[form % 2], 2, 4, 2, 37, 150, 60, 60};
         struct attention_case c;
-        each_kernel(form / 2);
+        kernel_in_turn(form / 2);
         attention_case_init(&c, &dims, (form & 1U) ? CASE_CAUSAL : 0, form);
         struct draw draw = {form};
         const size_t whole[] = {dims.B, dims.H, dims.Tq, dims.Tk};
@@ -252,5 +251,5 @@ int main(void)
         cmocka_unit_test(repeated_channels),
         cmocka_unit_test(far_positions),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

@@ -7,9 +7,8 @@
 
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
-#include "tests/support/each_kernel.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/environment.h"
 #include "tests/support/worker_pool.h"
 
@@ -106,7 +105,7 @@ static void check_variant(unsigned options, size_t size)
     struct attention_case c;
     struct case_results whole;
     attention_case_init(&c, &sizes[size], options, options + size);
-    each_kernel(options % 3 + size);
+    kernel_in_turn(options % 3 + size);
     compute(&c, RESULTS_ALL, NULL, &whole);
     check_threads(&c, &whole);
     check_alone(&c, &whole);
@@ -147,5 +146,5 @@ int main(void)
         cmocka_unit_test(no_option_each_option_and_all),
         cmocka_unit_test(every_two_options),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/json/chunks.h"
-#include "tests/support/binary.h"
+#include "tests/support/binary_client.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
 #include "tests/support/worker_pool.h"
@@ -206,17 +206,17 @@ static void large_replies_go_out_in_parts(void **state)
     (void)snprintf(body, sizeof body, text, "");
     struct worker_pool pool;
     worker_pool_init(&pool, 3);
-    struct binary serial, spread;
+    struct binary_client serial, spread;
     struct binary_request request = {.protocol = &api_protocol_attention, .body = body, .body_bytes = strlen(body)};
-    binary_client(&serial, &request);
-    binary_check_ok(&serial);
+    binary_client_send(&serial, &request);
+    binary_client_check_ok(&serial);
     request.executor = &pool.executor;
-    binary_client(&spread, &request);
-    binary_check_ok(&spread);
+    binary_client_send(&spread, &request);
+    binary_client_check_ok(&spread);
     assert_true(spread.call.reply.chunk_count > 10);
     assert_string_equal(serial.body, spread.body);
-    binary_done(&serial);
-    binary_done(&spread);
+    binary_client_done(&serial);
+    binary_client_done(&spread);
 }
 
 int main(void)

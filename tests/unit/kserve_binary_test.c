@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/number/element_type.h"
-#include "tests/support/binary.h"
+#include "tests/support/binary_client.h"
 #include "tests/support/check.h"
 
 #define BODY_BYTES_MAX 4096
@@ -46,20 +46,21 @@ static const struct binary_request *sent_of(struct sent *sent, const char *json,
     return &sent->request;
 }
 
-static void client(struct binary *binary, const char *json, const void *data, size_t data_bytes)
+static void client(struct binary_client *binary, const char *json, const void *data, size_t data_bytes)
 {
     struct sent sent;
-    binary_client(binary, sent_of(&sent, json, data, data_bytes));
+    binary_client_send(binary, sent_of(&sent, json, data, data_bytes));
 }
 
 static void refused(const char *json, const void *data, size_t data_bytes, int status, const char *pointer, const char *words)
 {
     struct sent sent;
-    binary_refused(sent_of(&sent, json, data, data_bytes), status, pointer, words);
+    binary_client_refused(sent_of(&sent, json, data, data_bytes), status, pointer, words);
 }
 
 /* The reply's output `index`: its description fits; the bytes behind the JSON, or NULL where its data stand in the JSON. */
-static const void *output(const struct binary *binary, size_t index, const char *name, const char *datatype, const char *shape)
+static const void *output(const struct binary_client *binary, size_t index, const char *name, const char *datatype,
+                          const char *shape)
 {
     const json_t *outputs = json_object_get(binary->json, "outputs"), *found = json_array_get(outputs, index);
     char *got_shape = json_dumps(json_object_get(found, "shape"), JSON_COMPACT);
@@ -77,7 +78,7 @@ static const void *output(const struct binary *binary, size_t index, const char 
     return size == NULL ? NULL : binary->body + at;
 }
 
-static double output_number(const struct binary *binary, size_t index)
+static double output_number(const struct binary_client *binary, size_t index)
 {
     const json_t *found = json_array_get(json_object_get(binary->json, "outputs"), index);
     return json_number_value(json_array_get(json_object_get(found, "data"), 0));
@@ -86,37 +87,37 @@ static double output_number(const struct binary *binary, size_t index)
 static void inputs_lie_behind_the_json(void **state)
 {
     (void)state;
-    struct binary binary;
+    struct binary_client binary;
     client(&binary, INPUTS(QKV), zero_and_values, sizeof zero_and_values);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     assert_null(output(&binary, 0, "Y", "FP32", "[1,1,1,1]"));
     assert_true(output_number(&binary, 0) == 15);
     assert_string_equal(binary.call.reply.content_type, "application/json");
     assert_true(binary.call.reply.json_bytes == 0 && binary.call.reply.chunk_count == 0);
-    binary_done(&binary);
+    binary_client_done(&binary);
 }
 
 /* JSON and bytes in any mixture: bytes follow each other in the order of those inputs that have them. */
 static void json_and_bytes_mix(void **state)
 {
     (void)state;
-    struct binary binary;
+    struct binary_client binary;
     static const float values_then_query[] = {10, 20, 0};
     client(&binary,
            INPUTS(BYTES("V", "FP32", "[1,1,2,1]", "8") "," TEXT("K", "FP32", "[1,1,2,1]", "[0,0]") "," BYTES("Q", "FP32",
                                                                                                              "[1,1,1,1]", "4")),
            values_then_query, sizeof values_then_query);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     assert_true(output_number(&binary, 0) == 15);
-    binary_done(&binary);
+    binary_client_done(&binary);
     /* The header without bytes behind the JSON is fine, too. */
     client(&binary,
            INPUTS(TEXT("V", "FP32", "[1,1,2,1]", "[10,20]") "," TEXT("K", "FP32", "[1,1,2,1]",
                                                                      "[0,0]") "," TEXT("Q", "FP32", "[1,1,1,1]", "[0]")),
            NULL, 0);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     assert_true(output_number(&binary, 0) == 15);
-    binary_done(&binary);
+    binary_client_done(&binary);
 }
 
 static void outputs_as_asked(void **state)
@@ -140,9 +141,9 @@ static void outputs_as_asked(void **state)
          true, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct binary binary;
+        struct binary_client binary;
         client(&binary, cases[i].json, zero_and_values, sizeof zero_and_values);
-        binary_check_ok(&binary);
+        binary_client_check_ok(&binary);
         const void *y = output(&binary, 0, "Y", "FP32", "[1,1,1,1]");
         const void *qk = output(&binary, 1, "qk_matmul_output", "FP32", "[1,1,1,2]");
         assert_true((y != NULL) == cases[i].y_binary && (qk != NULL) == cases[i].qk_binary);
@@ -152,20 +153,20 @@ static void outputs_as_asked(void **state)
         assert_string_equal(binary.call.reply.content_type, any ? "application/octet-stream" : "application/json");
         assert_int_equal(binary.call.reply.json_bytes > 0, any);
         assert_int_equal(binary.body_bytes - binary.data_offset_bytes, (y != NULL) * 4 + (qk != NULL) * 8);
-        binary_done(&binary);
+        binary_client_done(&binary);
     }
 }
 
 static void ids_come_back(void **state)
 {
     (void)state;
-    struct binary binary;
+    struct binary_client binary;
     client(&binary, "{\"id\":\"a \\\"b\\\"\",\"parameters\":{\"binary_data_output\":true},\"inputs\":[" QKV "]}",
            zero_and_values, sizeof zero_and_values);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     assert_string_equal(json_string_value(json_object_get(binary.json, "id")), "a \"b\"");
     assert_non_null(output(&binary, 0, "Y", "FP32", "[1,1,1,1]"));
-    binary_done(&binary);
+    binary_client_done(&binary);
 }
 
 /* Each datatype as bytes in and out; 15 is exact in all. */
@@ -188,15 +189,15 @@ static void every_float_datatype(void **state)
                            (k > 0 ? 2 : 1) * step);
         (void)snprintf(json, sizeof json, "{\"parameters\":{\"binary_data_output\":true},\"inputs\":[%s,%s,%s]}", inputs[0],
                        inputs[1], inputs[2]);
-        struct binary binary;
+        struct binary_client binary;
         client(&binary, json, wide, bytes);
-        binary_check_ok(&binary);
+        binary_client_check_ok(&binary);
         double number;
         struct tensor read = tensor_contiguous(&number, DTYPE_F64, 1, &one);
         assert_int_equal(element_read(all[i].element_type, output(&binary, 0, "Y", all[i].name, "[1,1,1,1]"), &read), 1);
         assert_true(number == 15);
         assert_int_equal(binary.body_bytes - binary.data_offset_bytes, step);
-        binary_done(&binary);
+        binary_client_done(&binary);
     }
 }
 
@@ -212,11 +213,11 @@ static void finite_numbers_are_not_made_infinite(void **state)
     refused(json, data, sizeof data, 422, "/inputs/3/data/0/1", "overflows float32");
     mask[1] = -INFINITY;
     memcpy(data + 20, mask, 16);
-    struct binary binary;
+    struct binary_client binary;
     client(&binary, json, data, sizeof data);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     assert_true(output_number(&binary, 0) == 10);
-    binary_done(&binary);
+    binary_client_done(&binary);
 }
 
 /* Caches of a narrow datatype come back as they were, whatever was computed with. */
@@ -224,7 +225,7 @@ static void narrow_caches_come_back_bit_by_bit(void **state)
 {
     (void)state;
     static const uint16_t data[] = {0x3c00, 0x0001, 0x7bff, 0xc500, 0x83ff}; /* Q, K, V, past_key, past_value in FP16 */
-    struct binary binary;
+    struct binary_client binary;
     client(
         &binary,
         "{\"parameters\":{\"binary_data_output\":true},\"inputs\":[" BYTES("Q", "FP16", "[1,1,1,1]", "2") "," BYTES(
@@ -232,30 +233,30 @@ static void narrow_caches_come_back_bit_by_bit(void **state)
                                                      "2") "," BYTES("past_key", "FP16", "[1,1,1,1]",
                                                                     "2") "," BYTES("past_value", "FP16", "[1,1,1,1]", "2") "]}",
         data, sizeof data);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     (void)output(&binary, 0, "Y", "FP16", "[1,1,1,1]");
     const uint16_t keys[] = {0xc500, 0x0001}, values[] = {0x83ff, 0x7bff};
     assert_memory_equal(output(&binary, 1, "present_key", "FP16", "[1,1,2,1]"), keys, 4);
     assert_memory_equal(output(&binary, 2, "present_value", "FP16", "[1,1,2,1]"), values, 4);
-    binary_done(&binary);
+    binary_client_done(&binary);
 }
 
 static void masks_and_lengths(void **state)
 {
     (void)state;
     char data[40];
-    struct binary binary;
+    struct binary_client binary;
     memcpy(data, zero_and_values, 20);
     memcpy(data + 20, "\0\7", 2);
     client(&binary, INPUTS(QKV "," BYTES("attn_mask", "BOOL", "[1,2]", "2")), data, 22);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     assert_true(output_number(&binary, 0) == 20);
-    binary_done(&binary);
+    binary_client_done(&binary);
     memcpy(data + 20, "\1\0\0\0\0\0\0\0", 8);
     client(&binary, INPUTS(QKV "," BYTES("nonpad_kv_seqlen", "INT64", "[1]", "8")), data, 28);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     assert_true(output_number(&binary, 0) == 10);
-    binary_done(&binary);
+    binary_client_done(&binary);
     refused(INPUTS(QKV "," BYTES("attn_mask", "INT64", "[1,1]", "8")), data, 28, 422, "/inputs/3/datatype", "INT64");
     refused(INPUTS(QKV "," BYTES("nonpad_kv_seqlen", "FP64", "[1]", "8")), data, 28, 422, "/inputs/3/datatype", "INT64");
     refused(INPUTS(BYTES("Q", "BOOL", "[1,1,1,1]", "1") "," BYTES("K", "FP32", "[1,1,2,1]", "8") "," BYTES("V", "FP32",
@@ -277,10 +278,10 @@ static void sizes_must_fit(void **state)
         char json[1000];
         (void)snprintf(json, sizeof json, INPUTS(BYTES("Q", "FP32", "[1,1,1,1]", "%s")), no_integers[i]);
         struct sent sent;
-        struct binary binary;
-        binary_client(&binary, sent_of(&sent, json, zero_and_values, 20));
+        struct binary_client binary;
+        binary_client_send(&binary, sent_of(&sent, json, zero_and_values, 20));
         assert_int_equal(binary.call.reply.status, 422);
-        binary_done(&binary);
+        binary_client_done(&binary);
     }
     refused(INPUTS(QKV), zero_and_values, 19, 400, "/inputs/2/parameters/binary_data_size", "8 bytes, where 7 are left");
     refused(INPUTS(QKV), zero_and_values, 3, 400, "/inputs/0/parameters/binary_data_size", "4 bytes, where 3 are left");
@@ -333,18 +334,18 @@ static void the_header_says_where_json_ends(void **state)
     (void)sent_of(&sent, INPUTS(QKV), zero_and_values, sizeof zero_and_values);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         sent.request.json_length = wrong[i];
-        binary_refused(&sent.request, 400, "", "Inference-Header-Content-Length is ");
+        binary_client_refused(&sent.request, 400, "", "Inference-Header-Content-Length is ");
     }
     sent.request.json_length = "0";
-    binary_refused(&sent.request, 400, "", "");
+    binary_client_refused(&sent.request, 400, "", "");
     sent.request.json_length = "10";
-    binary_refused(&sent.request, 400, "", "the text ends before");
+    binary_client_refused(&sent.request, 400, "", "the text ends before");
     sent.request.json_length = NULL; /* then all of it should be JSON */
-    binary_refused(&sent.request, 400, "", "");
+    binary_client_refused(&sent.request, 400, "", "");
     char longer[24];
     (void)snprintf(longer, sizeof longer, "%zu", strlen(INPUTS(QKV)) + 1);
     sent.request.json_length = longer;
-    binary_refused(&sent.request, 400, "", "");
+    binary_client_refused(&sent.request, 400, "", "");
 }
 
 static void unaligned_bytes_are_the_same(void **state)
@@ -353,27 +354,27 @@ static void unaligned_bytes_are_the_same(void **state)
     struct sent sent;
     (void)sent_of(&sent, INPUTS(QKV), zero_and_values, sizeof zero_and_values);
     for (size_t offset = 0; offset < 8; offset++) {
-        struct binary binary;
+        struct binary_client binary;
         sent.request.offset_bytes = offset;
-        binary_client(&binary, &sent.request);
-        binary_check_ok(&binary);
+        binary_client_send(&binary, &sent.request);
+        binary_client_check_ok(&binary);
         assert_true(output_number(&binary, 0) == 15);
-        binary_done(&binary);
+        binary_client_done(&binary);
     }
 }
 
 static void empty_tensors(void **state)
 {
     (void)state;
-    struct binary binary;
+    struct binary_client binary;
     client(&binary,
            "{\"parameters\":{\"binary_data_output\":true},\"inputs\":[" BYTES("Q", "FP32", "[1,1,0,1]", "0") "," BYTES(
                "K", "FP32", "[1,1,2,1]", "8") "," BYTES("V", "FP32", "[1,1,2,1]", "8") "]}",
            zero_and_values, 16);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     assert_non_null(output(&binary, 0, "Y", "FP32", "[1,1,0,1]"));
     assert_true(binary.body_bytes == binary.data_offset_bytes && binary.call.reply.json_bytes == binary.body_bytes);
-    binary_done(&binary);
+    binary_client_done(&binary);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/client.h"
-#include "tests/support/conformance_file.h"
+#include "tests/support/test_data.h"
 
 #define FILE_COUNT 87
 

@@ -5,7 +5,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/client.h"
-#include "tests/support/kserve_text.h"
+#include "tests/support/kserve_check.h"
 
 #define Q FP32("Q", "[1,1,1,1]", "[1]")
 #define K FP32("K", "[1,1,2,1]", "[1,2]")

@@ -7,7 +7,7 @@
 #include "api/protocol/kserve_metadata.h"
 #include "tests/support/check.h"
 #include "tests/support/client.h"
-#include "tests/support/kserve_text.h"
+#include "tests/support/kserve_check.h"
 
 /* One head of size 1: queries, keys and values are plain numbers, and with scale 1 a score is their product. */
 #define ONE_QUERY FP32("Q", "[1,1,1,1]", "[3]")

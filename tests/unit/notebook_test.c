@@ -6,9 +6,9 @@
 #include "core/projection.h"
 #include "core/random.h"
 #include "tests/support/attention_case.h"
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
-#include "tests/support/conformance_file.h"
+#include "tests/support/core_setup.h"
+#include "tests/support/test_data.h"
 #include "tests/support/view.h"
 
 #define HALF_A_DIGIT 0.51e-4
@@ -123,5 +123,5 @@ int main(void)
         cmocka_unit_test(running_averages_in_both_precisions),
         cmocka_unit_test(head_in_both_precisions),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "tests/support/check.h"
-#include "tests/support/conformance_file.h"
+#include "tests/support/test_data.h"
 #include "tests/support/view.h"
 
 #define BAN (-INFINITY)

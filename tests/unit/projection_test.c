@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/blas_setup.h"
 #include "tests/support/check.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/oracle.h"
 #include "tests/support/view.h"
 #include "tests/support/worker_pool.h"
@@ -223,5 +223,5 @@ int main(void)
         cmocka_unit_test(executors_are_bit_equal), cmocka_unit_test(every_stop_is_a_deadline),
         cmocka_unit_test(nan_stays_in_its_place),
     };
-    return cmocka_run_group_tests(tests, blas_setup, NULL);
+    return cmocka_run_group_tests(tests, core_setup, NULL);
 }

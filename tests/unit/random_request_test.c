@@ -11,7 +11,7 @@
 
 #include "tests/support/check.h"
 #include "tests/support/client.h"
-#include "tests/support/each_kernel.h"
+#include "tests/support/core_setup.h"
 #include "tests/support/environment.h"
 #include "tests/support/random_request.h"
 #include "tests/support/request_check.h"
@@ -75,7 +75,7 @@ static void check_request(uint64_t seed, bool shown)
     if (shown)
         print_message("%s\n", c.text);
     worker_pool_init(&pool, 1 + seed % 3);
-    each_kernel(seed % 4 == 3 ? (size_t)(seed / 4) : 0);
+    kernel_in_turn(seed % 4 == 3 ? (size_t)(seed / 4) : 0);
     client_attention(&client, label, c.text, c.text_bytes, seed % 8 == 0 ? &pool.executor : NULL);
     client_check_ok(&client);
     json_t *request = parse(c.text);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/support/check.h"
-#include "tests/support/safetensors_small.h"
+#include "tests/support/safetensors_example.h"
 
 static void short_files_are_refused(void **state)
 {
@@ -16,12 +16,12 @@ static void short_files_are_refused(void **state)
         const char *words = cut < 8                   ? "where a safetensors file has a header's length in its first 8"
                             : cut < 8 + strlen(SMALL) ? "bytes is announced, and"
                                                       : "";
-        binary_refused(&request, 400,
-                       cut < 8 + strlen(SMALL) ? ""
-                       : cut < bytes - 24      ? "/query/data_offsets"
-                       : cut < bytes - 8       ? "/key/data_offsets"
-                                               : "/value/data_offsets",
-                       words);
+        binary_client_refused(&request, 400,
+                              cut < 8 + strlen(SMALL) ? ""
+                              : cut < bytes - 24      ? "/query/data_offsets"
+                              : cut < bytes - 8       ? "/key/data_offsets"
+                                                      : "/value/data_offsets",
+                              words);
     }
     free(file);
     safetensors_refused(SMALL, small, 0, 400, "/query/data_offsets", "within the 0 bytes of data");
@@ -42,16 +42,16 @@ static void header_lengths(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         memcpy(file, lengths[i], 8);
         const struct binary_request request = safetensors_request(file, bytes);
-        binary_refused(&request, 400, "", "bytes is announced, and");
+        binary_client_refused(&request, 400, "", "bytes is announced, and");
     }
     memset(file, 0, 8); /* an empty header */
     struct binary_request request = safetensors_request(file, bytes);
-    binary_refused(&request, 400, "", "not JSON: the header is empty");
+    binary_client_refused(&request, 400, "", "not JSON: the header is empty");
     file[0] = (char)(strlen(SMALL) - 1); /* one that ends early, and one that takes a byte of the data */
     file[1] = 0;
-    binary_refused(&request, 400, "", "");
+    binary_client_refused(&request, 400, "", "");
     file[0] = (char)(strlen(SMALL) + 1);
-    binary_refused(&request, 400, "", "");
+    binary_client_refused(&request, 400, "", "");
     free(file);
 }
 
@@ -66,11 +66,11 @@ static void files_without_their_content_type(void **state)
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         struct binary_request request = safetensors_request(file, bytes);
         request.content_type = types[i];
-        binary_refused(&request, 415, "",
-                       "looks like a safetensors file, and is to be read as JSON: send it with Content-Type: "
-                       "application/x-safetensors");
+        binary_client_refused(&request, 415, "",
+                              "looks like a safetensors file, and is to be read as JSON: send it with Content-Type: "
+                              "application/x-safetensors");
         request.body_bytes = 8;
-        binary_refused(&request, 400, "", "NUL");
+        binary_client_refused(&request, 400, "", "NUL");
     }
     free(file);
 }
@@ -171,10 +171,10 @@ static void names(void **state)
     size_t bytes;
     char *file = safetensors_file(header, NULL, 0, &bytes);
     const struct binary_request request = safetensors_request(file, bytes);
-    struct binary binary;
-    binary_client(&binary, &request);
+    struct binary_client binary;
+    binary_client_send(&binary, &request);
     assert_int_equal(binary.call.reply.status, 422);
-    binary_done(&binary);
+    binary_client_done(&binary);
     free(file);
 }
 
@@ -213,7 +213,7 @@ static void masks_of_numbers_are_not_dropped(void **state)
                                                                                ",\"mask\":{\"dtype\":\"F32\",\"shape\":[2],"
                                                                                "\"data_offsets\":[40,48]}}",
                         data, sizeof data, 422, "/mask_semantics", "the mask holds numbers");
-    struct binary binary;
+    struct binary_client binary;
     safetensors_client(&binary,
                        "{" METADATA("{\\\"mask_semantics\\\": \\\"drop\\\"}") ",\"query\":{\"dtype\":\"F32\",\"shape\":[2,2],"
                                                                               "\"data_offsets\":[0,16]},"
@@ -224,8 +224,8 @@ static void masks_of_numbers_are_not_dropped(void **state)
                                                                               "\"mask\":{\"dtype\":\"F32\",\"shape\":[2,0],"
                                                                               "\"data_offsets\":[16,16]}}",
                        data, 16);
-    binary_check_ok(&binary);
-    binary_done(&binary);
+    binary_client_check_ok(&binary);
+    binary_client_done(&binary);
 }
 
 static void dtypes_belong_to_names(void **state)

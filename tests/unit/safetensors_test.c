@@ -7,12 +7,12 @@
 #include "api/number/element_type.h"
 #include "api/protocol/safetensors.h"
 #include "tests/support/check.h"
-#include "tests/support/safetensors_small.h"
+#include "tests/support/safetensors_example.h"
 
 /* The small request's reply, whatever carried it. */
-static void check_small(const struct binary *binary)
+static void check_small(const struct binary_client *binary)
 {
-    binary_check_ok(binary);
+    binary_client_check_ok(binary);
     assert_string_equal(binary->call.reply.content_type, SAFETENSORS_TYPE);
     float numbers[4];
     memcpy(numbers, safetensors_tensor(binary, "output", "F32", "[2,1]"), 8);
@@ -25,7 +25,7 @@ static void check_small(const struct binary *binary)
 static void a_file_comes_back_as_a_file(void **state)
 {
     (void)state;
-    struct binary binary;
+    struct binary_client binary;
     safetensors_client(&binary, SMALL, small, sizeof small);
     check_small(&binary);
     /* Nothing lies behind the last tensor, nor between two. */
@@ -36,7 +36,7 @@ static void a_file_comes_back_as_a_file(void **state)
     assert_true(json_is_false(json_object_get(applied, "causal")));
     assert_string_equal(json_string_value(json_object_get(metadata, "warnings")), "[]");
     json_decref(applied);
-    binary_done(&binary);
+    binary_client_done(&binary);
 }
 
 static void tensors_may_lie_anywhere(void **state)
@@ -49,10 +49,10 @@ static void tensors_may_lie_anywhere(void **state)
     float data[10];
     memcpy(data, small + 8, 8);
     memcpy(data + 2, small, 32);
-    struct binary binary;
+    struct binary_client binary;
     safetensors_client(&binary, turned, data, sizeof data);
     check_small(&binary);
-    binary_done(&binary);
+    binary_client_done(&binary);
     for (size_t blanks = 0; blanks < 9; blanks++) {
         char header[400];
         (void)snprintf(header, sizeof header, "%s%.*s", SMALL, (int)blanks, "         ");
@@ -61,9 +61,9 @@ static void tensors_may_lie_anywhere(void **state)
         for (size_t offset = 0; offset < 8; offset++) {
             struct binary_request request = safetensors_request(file, bytes);
             request.offset_bytes = offset;
-            binary_client(&binary, &request);
+            binary_client_send(&binary, &request);
             check_small(&binary);
-            binary_done(&binary);
+            binary_client_done(&binary);
         }
         free(file);
     }
@@ -72,16 +72,16 @@ static void tensors_may_lie_anywhere(void **state)
 static void fields_stand_in_the_metadata(void **state)
 {
     (void)state;
-    struct binary binary;
+    struct binary_client binary;
     safetensors_client(&binary,
                        "{" METADATA("{\\\"scale\\\": 0, \\\"return\\\": [\\\"output\\\"]}") "," QUERY "," KEY "," VALUE "}",
                        small, sizeof small);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     assert_int_equal(json_object_size(binary.json), 2);
     float output[2];
     memcpy(output, safetensors_tensor(&binary, "output", "F32", "[2,1]"), sizeof output);
     assert_true(output[0] == 15 && output[1] == 15);
-    binary_done(&binary);
+    binary_client_done(&binary);
 
     /* Tensors may be text, too, but not both; other texts are the sender's own business. */
     safetensors_client(&binary,
@@ -90,7 +90,7 @@ static void fields_stand_in_the_metadata(void **state)
                        "\"value\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[16,24]}}",
                        small + 4, 24);
     check_small(&binary);
-    binary_done(&binary);
+    binary_client_done(&binary);
     safetensors_refused("{" METADATA("{\\\"query\\\": [[1, 0], [0, 1]]}") "," QUERY "," KEY "," VALUE "}", small, sizeof small,
                         422, "/query", "query is given twice");
     safetensors_refused(
@@ -100,7 +100,7 @@ static void fields_stand_in_the_metadata(void **state)
 }
 
 /* The small request with its tensors in `wire`; the numbers are exact in all of them. */
-static void client_post_in(struct binary *binary, enum element_type element_type, const char *dtype, const char *fields)
+static void client_post_in(struct binary_client *binary, enum element_type element_type, const char *dtype, const char *fields)
 {
     char header[800], data[80];
     size_t step = element_bytes(element_type), shape = 10;
@@ -125,17 +125,17 @@ static void every_float_dtype_is_read(void **state)
         const char *dtype;
     } all[] = {{ELEMENT_F64, "F64"}, {ELEMENT_F32, "F32"}, {ELEMENT_F16, "F16"}, {ELEMENT_BF16, "BF16"}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        struct binary binary;
+        struct binary_client binary;
         client_post_in(&binary, all[i].element_type, all[i].dtype, "");
         check_small(&binary);
-        binary_done(&binary);
+        binary_client_done(&binary);
         client_post_in(&binary, all[i].element_type, all[i].dtype, "\\\"precision\\\": \\\"float64\\\"");
-        binary_check_ok(&binary);
+        binary_client_check_ok(&binary);
         double output;
         memcpy(&output, safetensors_tensor(&binary, "output", "F64", "[2,1]"), sizeof output);
         double weight = 1 / (1 + exp(-1 / sqrt(2)));
         assert_true(fabs(output - (10 * weight + 20 * (1 - weight))) < 1e-14);
-        binary_done(&binary);
+        binary_client_done(&binary);
     }
 }
 
@@ -173,22 +173,22 @@ static void finite_numbers_are_not_made_infinite(void **state)
             "\"mask\":{\"dtype\":\"F64\",\"shape\":[2,2],\"data_offsets\":[80,112]},"
             "\"alibi\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[112,120]}}",
             cases[i].fields);
-        struct binary binary;
+        struct binary_client binary;
         if (cases[i].pointer != NULL) {
             safetensors_refused(header, data, sizeof data, 422, cases[i].pointer,
                                 !isfinite(cases[i].number) ? "not finite" : "overflows float32");
             continue;
         }
         safetensors_client(&binary, header, data, sizeof data);
-        binary_check_ok(&binary);
-        binary_done(&binary);
+        binary_client_check_ok(&binary);
+        binary_client_done(&binary);
     }
 }
 
 static void masks_lengths_and_numbers_a_head(void **state)
 {
     (void)state;
-    struct binary binary;
+    struct binary_client binary;
     float weights[4];
     char data[48];
     memcpy(data, small, 40);
@@ -196,10 +196,10 @@ static void masks_lengths_and_numbers_a_head(void **state)
     safetensors_client(&binary,
                        "{" QUERY "," KEY "," VALUE ",\"mask\":{\"dtype\":\"BOOL\",\"shape\":[2,2],\"data_offsets\":[40,44]}}",
                        data, 44);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     memcpy(weights, safetensors_tensor(&binary, "weights", "F32", "[2,2]"), sizeof weights);
     assert_true(weights[0] == 1 && weights[1] == 0 && weights[2] > 0 && weights[3] > 0);
-    binary_done(&binary);
+    binary_client_done(&binary);
 
     safetensors_client(
         &binary,
@@ -207,10 +207,10 @@ static void masks_lengths_and_numbers_a_head(void **state)
                                                                ",\"mask\":{\"dtype\":\"BOOL\",\"shape\":[2,2],\"data_offsets\":"
                                                                "[40,44]}}",
         data, 44);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     memcpy(weights, safetensors_tensor(&binary, "weights", "F32", "[2,2]"), sizeof weights);
     assert_true(weights[0] == 0 && weights[1] == 1 && weights[2] == 0 && weights[3] == 0);
-    binary_done(&binary);
+    binary_client_done(&binary);
 
     /* One batch item, one head: a length, a sink. */
     static const char batch[] = "{\"query\":{\"dtype\":\"F32\",\"shape\":[1,2,2],\"data_offsets\":[0,16]},"
@@ -221,10 +221,10 @@ static void masks_lengths_and_numbers_a_head(void **state)
     memcpy(data + 40, "\1\0\0\0\0\0\0\0", 8);
     (void)snprintf(header, sizeof header, batch, "");
     safetensors_client(&binary, header, data, 48);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     memcpy(weights, safetensors_tensor(&binary, "weights", "F32", "[1,2,2]"), sizeof weights);
     assert_true(weights[0] == 1 && weights[1] == 0 && weights[2] == 1 && weights[3] == 0);
-    binary_done(&binary);
+    binary_client_done(&binary);
     data[40] = 3;
     safetensors_refused(header, data, 48, 422, "/key_lengths/0", "3 for item 0, where an integer from 0 to 2");
     /* Without a batch axis the length may be a tensor without axes. */
@@ -232,10 +232,10 @@ static void masks_lengths_and_numbers_a_head(void **state)
         "{" QUERY "," KEY "," VALUE ",\"key_lengths\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[40,48]}}";
     memcpy(data + 40, "\1\0\0\0\0\0\0\0", 8);
     safetensors_client(&binary, alone, data, 48);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     memcpy(weights, safetensors_tensor(&binary, "weights", "F32", "[2,2]"), sizeof weights);
     assert_true(weights[0] == 1 && weights[1] == 0 && weights[2] == 1 && weights[3] == 0);
-    binary_done(&binary);
+    binary_client_done(&binary);
     memset(data + 40, '\xff', 8);
     safetensors_refused(alone, data, 48, 422, "/key_lengths", "-1, where an integer from 0 to 2");
     data[47] = '\xff'; /* char has a sign on x86-64 and none on arm64 */
@@ -248,7 +248,7 @@ static void weights_of_projections(void **state)
     /* x of one token with 2 channels, each weight [1,2] given in one of its two names, a bias. */
     static const float data[] = {3, 4, 1, 0, 0, 1, 1, 1, 100};
 #define AT(name, shape, begin, end) "\"" name "\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":[" begin "," end "]}"
-    struct binary binary;
+    struct binary_client binary;
     safetensors_client(
         &binary,
         "{" METADATA("{\\\"head_size\\\": 1, \\\"return\\\": [\\\"query\\\", \\\"key\\\", \\\"value\\\"]}") "," AT(
@@ -258,7 +258,7 @@ static void weights_of_projections(void **state)
                                                                      "32") "," AT("projection.value.bias", "[1]", "32",
                                                                                   "36") "}",
         data, sizeof data);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     float number;
     memcpy(&number, safetensors_tensor(&binary, "query", "F32", "[1,1]"), 4);
     assert_true(number == 3);
@@ -266,7 +266,7 @@ static void weights_of_projections(void **state)
     assert_true(number == 4);
     memcpy(&number, safetensors_tensor(&binary, "value", "F32", "[1,1]"), 4);
     assert_true(number == 107);
-    binary_done(&binary);
+    binary_client_done(&binary);
     safetensors_refused("{" AT("x", "[1,2]", "0", "8") "," AT("projection.query", "[1,2]", "8",
                                                               "16") "," AT("projection.query.weight", "[1,2]", "16", "24") "}",
                         data, 24, 422, "/projection.query.weight", "given twice");
@@ -278,17 +278,17 @@ static void weights_of_projections(void **state)
 static void empty_tensors(void **state)
 {
     (void)state;
-    struct binary binary;
+    struct binary_client binary;
     safetensors_client(&binary,
                        "{\"query\":{\"dtype\":\"F32\",\"shape\":[0,2],\"data_offsets\":[0,0]},"
                        "\"key\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
                        "\"value\":{\"dtype\":\"F32\",\"shape\":[2,0],\"data_offsets\":[16,16]}}",
                        small, 16);
-    binary_check_ok(&binary);
+    binary_client_check_ok(&binary);
     (void)safetensors_tensor(&binary, "output", "F32", "[0,0]");
     (void)safetensors_tensor(&binary, "weights", "F32", "[0,2]");
     assert_int_equal(binary.body_bytes, binary.data_offset_bytes);
-    binary_done(&binary);
+    binary_client_done(&binary);
 }
 
 /* Every result as bytes is every result as JSON. */
@@ -301,18 +301,18 @@ static void replies_hold_what_json_holds(void **state)
         "\"key\",\"value\",\"x\",\"context\"],\"key_lengths\":[6,0,3]%s%s}";
     char body[600];
     for (int wide = 0; wide < 2; wide++) {
-        struct binary binary, json;
+        struct binary_client binary, json;
         const char *precision = wide ? ",\"precision\":\"float64\"" : "";
         (void)snprintf(body, sizeof body, text, precision, "");
         struct binary_request request = {.protocol = &api_protocol_attention, .body = body, .body_bytes = strlen(body)};
         request.accept = "application/json;q=0.9, " SAFETENSORS_TYPE;
-        binary_client(&binary, &request);
-        binary_check_ok(&binary);
+        binary_client_send(&binary, &request);
+        binary_client_check_ok(&binary);
         (void)snprintf(body, sizeof body, text, precision, ",\"format\":\"flat\"");
         request.body_bytes = strlen(body);
         request.accept = "*/*";
-        binary_client(&json, &request);
-        binary_check_ok(&json);
+        binary_client_send(&json, &request);
+        binary_client_check_ok(&json);
         const char *name;
         json_t *result;
         json_object_foreach(json.json, name, result)
@@ -338,8 +338,8 @@ static void replies_hold_what_json_holds(void **state)
             free(shape);
         }
         assert_int_equal(json_object_size(binary.json), 12);
-        binary_done(&json);
-        binary_done(&binary);
+        binary_client_done(&json);
+        binary_client_done(&binary);
     }
 }
 
@@ -359,22 +359,22 @@ static void accept_headers(void **state)
     size_t bytes;
     char *file = safetensors_file(SMALL, small, sizeof small, &bytes);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct binary binary;
+        struct binary_client binary;
         struct binary_request request = safetensors_request(file, bytes);
         request.accept = cases[i].accept;
-        binary_client(&binary, &request);
-        binary_check_ok(&binary);
+        binary_client_send(&binary, &request);
+        binary_client_check_ok(&binary);
         assert_string_equal(binary.call.reply.content_type, cases[i].type);
-        binary_done(&binary);
+        binary_client_done(&binary);
     }
     struct binary_request request = safetensors_request(file, bytes);
     request.content_type = "application/json";
-    binary_refused(&request, 415, "", "looks like a safetensors file");
+    binary_client_refused(&request, 415, "", "looks like a safetensors file");
     request.content_type = "application/x-safetensor";
-    binary_refused(&request, 415, "", "send application/json or " SAFETENSORS_TYPE);
+    binary_client_refused(&request, 415, "", "send application/json or " SAFETENSORS_TYPE);
     request.protocol = &api_protocol_kserve;
     request.content_type = SAFETENSORS_TYPE;
-    binary_refused(&request, 415, "", "send application/json");
+    binary_client_refused(&request, 415, "", "send application/json");
     free(file);
 }
 

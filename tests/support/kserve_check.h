@@ -1,10 +1,10 @@
-/* kserve_text.h: small requests of the Open Inference Protocol as text, and what their replies must hold.
+/* kserve_check.h: small requests of the Open Inference Protocol as text, and what their replies must hold.
  *
  *   kserve_check("\"is_causal\":1", FP32("Q", "[1,1,1,1]", "[3]") "," .., NULL, &wanted, 1);
  *
  * Every function ends the running test, with the request in the message, where something is off. */
-#ifndef ATTND_TESTS_SUPPORT_KSERVE_TEXT_H
-#define ATTND_TESTS_SUPPORT_KSERVE_TEXT_H
+#ifndef ATTND_TESTS_SUPPORT_KSERVE_CHECK_H
+#define ATTND_TESTS_SUPPORT_KSERVE_CHECK_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "tests/support/kserve_text.h"
+#include "tests/support/kserve_check.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
-/* fuzz_check.h: what must hold whatever the bytes were; the fuzzer keeps the input of a run that aborts. */
-#ifndef ATTND_TESTS_SUPPORT_FUZZ_CHECK_H
-#define ATTND_TESTS_SUPPORT_FUZZ_CHECK_H
+/* fuzz.h: what must hold whatever the bytes were. A fuzzer keeps the input of a run that aborts. */
+#ifndef ATTND_TESTS_SUPPORT_FUZZ_H
+#define ATTND_TESTS_SUPPORT_FUZZ_H
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "api/api.h"
 
 #define CHECK(condition)                                                                                                       \
     do {                                                                                                                       \
@@ -12,5 +14,9 @@
             abort();                                                                                                           \
         }                                                                                                                      \
     } while (0)
+
+/* Sends the body twice, at an aligned and at an unaligned address: tensors that are read in place and tensors that are copied
+ * must give the same bytes. Aborts where a reply is not what every reply must be. */
+void fuzz_call(const struct api_protocol *protocol, const struct api_request *request);
 
 #endif

@@ -1,4 +1,4 @@
-#include "tests/support/safetensors_small.h"
+#include "tests/support/safetensors_example.h"
 
 #include <stdlib.h>
 
@@ -15,12 +15,12 @@ struct binary_request safetensors_request(const char *file, size_t bytes)
                                    .body_bytes = bytes};
 }
 
-void safetensors_client(struct binary *binary, const char *header, const void *data, size_t data_bytes)
+void safetensors_client(struct binary_client *binary, const char *header, const void *data, size_t data_bytes)
 {
     size_t bytes;
     char *file = safetensors_file(header, data, data_bytes, &bytes);
     const struct binary_request request = safetensors_request(file, bytes);
-    binary_client(binary, &request);
+    binary_client_send(binary, &request);
     free(file);
 }
 
@@ -30,6 +30,6 @@ void safetensors_refused(const char *header, const void *data, size_t data_bytes
     size_t bytes;
     char *file = safetensors_file(header, data, data_bytes, &bytes);
     const struct binary_request request = safetensors_request(file, bytes);
-    binary_refused(&request, status, pointer, words);
+    binary_client_refused(&request, status, pointer, words);
     free(file);
 }

@@ -1,8 +1,8 @@
-/* safetensors_small.h: one small request as a safetensors file, and ways to send it and what is made of it. */
-#ifndef ATTND_TESTS_SUPPORT_SAFETENSORS_SMALL_H
-#define ATTND_TESTS_SUPPORT_SAFETENSORS_SMALL_H
+/* safetensors_example.h: one small request as a safetensors file, and how to send it and variations of it. */
+#ifndef ATTND_TESTS_SUPPORT_SAFETENSORS_EXAMPLE_H
+#define ATTND_TESTS_SUPPORT_SAFETENSORS_EXAMPLE_H
 
-#include "tests/support/binary.h"
+#include "tests/support/binary_client.h"
 
 /* Two tokens: query = key = identity, value 10 and 20. */
 extern const float small[10]; /* the numbers of all three */
@@ -20,9 +20,9 @@ extern const float small[10]; /* the numbers of all three */
 struct binary_request safetensors_request(const char *file, size_t bytes);
 
 /* Sends a file of this header and data. */
-void safetensors_client(struct binary *binary, const char *header, const void *data, size_t data_bytes);
+void safetensors_client(struct binary_client *binary, const char *header, const void *data, size_t data_bytes);
 
-/* It is refused (see binary_refused). */
+/* It is refused (see binary_client_refused). */
 void safetensors_refused(const char *header, const void *data, size_t data_bytes, int status, const char *pointer,
                          const char *words);
 

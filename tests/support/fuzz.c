@@ -1,4 +1,4 @@
-#include "tests/support/fuzz_call.h"
+#include "tests/support/fuzz.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 #include "api/protocol/safetensors.h"
 #include "core/size.h"
-#include "tests/support/fuzz_check.h"
+#include "tests/support/client.h"
 
 /* Keeps what a drawn request may compute to milliseconds. */
 #define MEMORY_BYTES_MAX ((size_t)1 << 17)
@@ -21,8 +21,8 @@ struct answer {
     size_t bytes;
 };
 
-static void send_it(const struct api_protocol *protocol, const struct api_request *request, size_t offset_bytes,
-                    struct answer *ret)
+static void post(const struct api_protocol *protocol, const struct api_request *request, size_t offset_bytes,
+                 struct answer *ret)
 {
     const struct api_limits limits = {.request_memory_bytes_max = MEMORY_BYTES_MAX};
     char *memory = malloc(size_max(offset_bytes + request->body_bytes, 1));
@@ -31,17 +31,7 @@ static void send_it(const struct api_protocol *protocol, const struct api_reques
     struct api_request sent = *request;
     sent.body = memory + offset_bytes;
     api_compute(protocol, &sent, &limits, NULL, &ret->call);
-    const struct api_reply *reply = &ret->call.reply;
-    ret->bytes = reply->body_bytes;
-    for (size_t i = 0; i < reply->chunk_count; i++)
-        ret->bytes += reply->chunks[i].bytes;
-    ret->body = malloc(size_max(ret->bytes, 1));
-    CHECK(ret->body != NULL);
-    char *at = ret->body;
-    memcpy(at, reply->body, reply->body_bytes);
-    at += reply->body_bytes;
-    for (size_t i = 0; i < reply->chunk_count; at += reply->chunks[i].bytes, i++)
-        memcpy(at, reply->chunks[i].data, reply->chunks[i].bytes);
+    ret->body = client_reply_body(&ret->call.reply, &ret->bytes);
     free(memory);
 }
 
@@ -111,14 +101,14 @@ static void check(const struct answer *answer)
 
 void fuzz_call(const struct api_protocol *protocol, const struct api_request *request)
 {
-    struct answer aligned, nonfinite;
-    send_it(protocol, request, 0, &aligned);
-    send_it(protocol, request, 1, &nonfinite);
+    struct answer aligned, unaligned;
+    post(protocol, request, 0, &aligned);
+    post(protocol, request, 1, &unaligned);
     check(&aligned);
-    check(&nonfinite);
+    check(&unaligned);
     /* Without a copy less memory is asked for, so a limit may tell the two apart. */
-    if (aligned.call.reply.status != 413 && nonfinite.call.reply.status != 413)
-        CHECK(aligned.bytes == nonfinite.bytes && memcmp(aligned.body, nonfinite.body, aligned.bytes) == 0);
+    if (aligned.call.reply.status != 413 && unaligned.call.reply.status != 413)
+        CHECK(aligned.bytes == unaligned.bytes && memcmp(aligned.body, unaligned.body, aligned.bytes) == 0);
     answer_done(&aligned);
-    answer_done(&nonfinite);
+    answer_done(&unaligned);
 }

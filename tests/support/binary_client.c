@@ -1,4 +1,4 @@
-#include "tests/support/binary.h"
+#include "tests/support/binary_client.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,28 +6,13 @@
 #include "api/protocol/safetensors.h"
 #include "core/size.h"
 #include "tests/support/check.h"
+#include "tests/support/client.h"
 
 #define MEMORY_BYTES_MAX ((size_t)1 << 30)
 #define HEADER_LENGTH_BYTES 8
 
-static void join_parts(struct binary *binary)
-{
-    const struct api_reply *reply = &binary->call.reply;
-    binary->body_bytes = reply->body_bytes;
-    for (size_t i = 0; i < reply->chunk_count; i++)
-        binary->body_bytes += reply->chunks[i].bytes;
-    binary->body = malloc(binary->body_bytes + 1);
-    assert_non_null(binary->body);
-    char *at = binary->body;
-    memcpy(at, reply->body, reply->body_bytes);
-    at += reply->body_bytes;
-    for (size_t i = 0; i < reply->chunk_count; at += reply->chunks[i].bytes, i++)
-        memcpy(at, reply->chunks[i].data, reply->chunks[i].bytes);
-    *at = '\0';
-}
-
 /* Length, JSON and padding must make the data begin at a multiple of 8 bytes. */
-static size_t safetensors_header(const struct binary *binary, const char **ret_json)
+static size_t safetensors_header(const struct binary_client *binary, const char **ret_json)
 {
     uint64_t bytes = 0;
     assert_true(binary->body_bytes >= HEADER_LENGTH_BYTES);
@@ -39,7 +24,7 @@ static size_t safetensors_header(const struct binary *binary, const char **ret_j
     return (size_t)bytes;
 }
 
-static void read_json(struct binary *binary)
+static void read_json(struct binary_client *binary)
 {
     const struct api_reply *reply = &binary->call.reply;
     const char *json = binary->body;
@@ -54,10 +39,10 @@ static void read_json(struct binary *binary)
     binary->data_offset_bytes = (size_t)(json - binary->body) + json_bytes;
 }
 
-void binary_client(struct binary *binary, const struct binary_request *request)
+void binary_client_send(struct binary_client *binary, const struct binary_request *request)
 {
     const struct api_limits limits = {.request_memory_bytes_max = MEMORY_BYTES_MAX};
-    *binary = (struct binary){0};
+    *binary = (struct binary_client){0};
     void *memory = NULL;
     assert_int_equal(posix_memalign(&memory, 64, size_max(request->offset_bytes + request->body_bytes, 1)), 0);
     binary->memory = memory;
@@ -71,12 +56,12 @@ void binary_client(struct binary *binary, const struct binary_request *request)
         .body_bytes = request->body_bytes,
     };
     api_compute(request->protocol, &sent, &limits, request->executor, &binary->call);
-    join_parts(binary);
+    binary->body = client_reply_body(&binary->call.reply, &binary->body_bytes);
     read_json(binary);
     assert_true(binary->call.arena.used_bytes <= binary->call.arena.cap_bytes);
 }
 
-void binary_done(struct binary *binary)
+void binary_client_done(struct binary_client *binary)
 {
     json_decref(binary->json);
     free(binary->body);
@@ -84,22 +69,22 @@ void binary_done(struct binary *binary)
     free(binary->memory);
 }
 
-void binary_check_ok(const struct binary *binary)
+void binary_client_check_ok(const struct binary_client *binary)
 {
     if (binary->call.reply.status != 200)
         fail_msg("status %d: %s", binary->call.reply.status, binary->body);
 }
 
-static const char *member(const struct binary *binary, const char *name)
+static const char *member(const struct binary_client *binary, const char *name)
 {
     const char *text = json_string_value(json_object_get(binary->json, name));
     return text == NULL ? "" : text;
 }
 
-void binary_refused(const struct binary_request *request, int status, const char *pointer, const char *words)
+void binary_client_refused(const struct binary_request *request, int status, const char *pointer, const char *words)
 {
-    struct binary binary;
-    binary_client(&binary, request);
+    struct binary_client binary;
+    binary_client_send(&binary, request);
     bool kserve = request->protocol == &api_protocol_kserve;
     const char *text = member(&binary, kserve ? "error" : "detail");
     bool placed = kserve ? strncmp(text, pointer, strlen(pointer)) == 0 : strcmp(member(&binary, "pointer"), pointer) == 0;
@@ -108,7 +93,7 @@ void binary_refused(const struct binary_request *request, int status, const char
                  (const char *)request->body, binary.call.reply.status, binary.body, status, pointer, words);
     assert_string_equal(binary.call.reply.content_type, kserve ? "application/json" : "application/problem+json");
     assert_int_equal(binary.call.reply.chunk_count, 0);
-    binary_done(&binary);
+    binary_client_done(&binary);
 }
 
 char *safetensors_file(const char *header, const void *data, size_t data_bytes, size_t *ret_bytes)
@@ -125,7 +110,7 @@ char *safetensors_file(const char *header, const void *data, size_t data_bytes, 
     return file;
 }
 
-const void *safetensors_tensor(const struct binary *binary, const char *name, const char *dtype, const char *shape)
+const void *safetensors_tensor(const struct binary_client *binary, const char *name, const char *dtype, const char *shape)
 {
     const json_t *entry = json_object_get(binary->json, name);
     const json_t *offsets = json_object_get(entry, "data_offsets");
