@@ -9,6 +9,7 @@ openapi.yaml      Every example of a request is sent as it stands. Where a reply
                   what must come back; else the reply's status must be 200. GET is sent too.
 --help            Every option is in docs/operations.md (needs ATTND_BIN).
 links             Every relative link between Markdown files leads to a file, and its anchor to a heading there.
+names             The files and functions that docs/architecture.md and docs/internals.md name exist.
 VERSION           openapi.yaml and CHANGELOG.md have it.
 
 In what is expected "…" stands for the rest: of an array as its last element, of an object as a name, of a text anywhere.
@@ -167,6 +168,29 @@ def check_links():
         check(f"{document.relative_to(TOP)}: {len(targets)} links", "\n".join(broken) or None)
 
 
+# ---- names in the code ----------------------------------------------------------------------------------------------
+
+CODE_FOLDERS = ["api", "core", "server", "web", "tests", "scripts"]
+FILE_NAME = re.compile(r"[a-z0-9_./-]+\.(c|h|js|mjs|json|dict)")
+IDENTIFIER = re.compile(r"[a-z0-9]+(_[a-z0-9]+)+")
+
+
+def check_names():
+    files = [path for folder in CODE_FOLDERS for path in (TOP / folder).rglob("*")
+             if path.is_file() and not {"node_modules", "corpus"} & set(path.parts)]
+    names = {path.name for path in files}
+    words = set()
+    for path in files:
+        if path.suffix in {".c", ".h", ".js"}:
+            words.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    for document in [TOP / "docs/architecture.md", TOP / "docs/internals.md"]:
+        quoted = set(re.findall(r"`([^`\n]+)`", read_prose(document)))
+        gone = [name for name in sorted(quoted)
+                if (FILE_NAME.fullmatch(name) and name.rpartition("/")[2] not in names)
+                or (IDENTIFIER.fullmatch(name) and name not in words)]
+        check(f"{document.relative_to(TOP)}: {len(quoted)} names", f"not in the code: {gone}" if gone else None)
+
+
 # ---- the version ----------------------------------------------------------------------------------------------------
 
 def check_version():
@@ -243,6 +267,7 @@ def main():
             check_document(address, document)
         check_examples(address)
         check_links()
+        check_names()
         check_version()
         if program:
             check_options(program)
