@@ -13,20 +13,20 @@ bool array_check(const struct extract *extract, const struct json_array_text *ar
     if (array->rank > TENSOR_RANK_MAX)
         return true;
     double unused[CHECKED_AT_ONCE];
-    struct array_reader reading;
-    array_reader_init(&reading, extract, array, array->kind == JSON_ARRAY_BOOLS ? DTYPE_BOOL : DTYPE_F64, pointer, err);
+    struct array_reader reader;
+    array_reader_init(&reader, extract, array, array->kind == JSON_ARRAY_BOOLS ? DTYPE_BOOL : DTYPE_F64, pointer, err);
     const size_t count = shape_count(array->rank, array->shape);
-    const char *at = reading.first;
+    const char *at = reader.first;
     size_t first = 0;
     do {
         size_t last = first + size_min(count - first, CHECKED_AT_ONCE);
-        at = array_read_elements(&reading, first, last, at, unused);
+        at = array_read_elements(&reader, first, last, at, unused);
         first = last;
     } while (at != NULL && first < count);
     return at != NULL;
 }
 
-/* Each array of a value, in the order of the text. As deep as the scan lets a text be: DOCUMENT_DEPTH_MAX. */
+/* Each array of a value, in the order of the text. Recurses at most DOCUMENT_DEPTH_MAX deep, as extract_scan checked. */
 static bool check_all(const struct extract *extract, const json_t *value, const char *pointer, const struct executor *executor,
                       struct error *err)
 {

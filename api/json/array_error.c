@@ -13,40 +13,40 @@
 #define QUOTED_WORD_CHARACTERS_MAX 24
 
 /* The JSON Pointer of the element index[0 .. depth-1]. */
-static const char *pointer_to(const struct array_reader *reading, size_t depth, char pointer[ERROR_POINTER_BYTES_MAX])
+static const char *pointer_to(const struct array_reader *reader, size_t depth, char pointer[ERROR_POINTER_BYTES_MAX])
 {
-    int written = snprintf(pointer, ERROR_POINTER_BYTES_MAX, "%s", reading->pointer);
+    int written = snprintf(pointer, ERROR_POINTER_BYTES_MAX, "%s", reader->pointer);
     for (size_t i = 0; i < depth && written >= 0 && written < ERROR_POINTER_BYTES_MAX; i++)
-        written += snprintf(pointer + written, (size_t)(ERROR_POINTER_BYTES_MAX - written), "/%zu", reading->index[i]);
+        written += snprintf(pointer + written, (size_t)(ERROR_POINTER_BYTES_MAX - written), "/%zu", reader->index[i]);
     return pointer;
 }
 
-static const char *wanted(const struct array_reader *reading, size_t depth)
+static const char *wanted(const struct array_reader *reader, size_t depth)
 {
-    if (depth < reading->array->rank)
+    if (depth < reader->array->rank)
         return "an array";
-    return reading->dtype == DTYPE_BOOL ? "true or false" : "a number";
+    return reader->dtype == DTYPE_BOOL ? "true or false" : "a number";
 }
 
-/* What stands at `at`, as an error names it. */
+/* What is at `at`, as an error names it. */
 #define FOUND_BYTES_MAX (TOKEN_QUOTE_BYTES_MAX + 16)
-static const char *found(const struct array_reader *reading, const char *at, char text[FOUND_BYTES_MAX])
+static const char *found(const struct array_reader *reader, const char *at, char text[FOUND_BYTES_MAX])
 {
     char quote[TOKEN_QUOTE_BYTES_MAX];
     if (*at == '"') {
-        const char *end = token_string_end(at, reading->end);
-        end = end == NULL ? reading->end : end - 1;
+        const char *end = token_string_end(at, reader->end);
+        end = end == NULL ? reader->end : end - 1;
         token_quote(at + 1, end, QUOTED_STRING_CHARACTERS_MAX, quote);
         (void)snprintf(text, FOUND_BYTES_MAX, "the string \"%s\"", quote);
     } else {
-        const char *end = token_is_word(*at) ? token_word_end(at, reading->end) : at + 1;
+        const char *end = token_is_word(*at) ? token_word_end(at, reader->end) : at + 1;
         token_quote(at, end, QUOTED_WORD_CHARACTERS_MAX, quote);
         (void)snprintf(text, FOUND_BYTES_MAX, "'%s'", quote);
     }
     return text;
 }
 
-/* What the word breaks of JSON's grammar, as a remark in brackets; "" where there is nothing to say. */
+/* The rule of JSON's grammar that the word breaks, in brackets; "" where none is known. */
 static const char *remark(const char *word, const char *end)
 {
     size_t bytes = (size_t)(end - word);
@@ -78,10 +78,10 @@ static bool word_is_number(const char *word, const char *end)
     return token_non_finite(word, end, &value) == end || number_read_f64(word, end, &value) == end;
 }
 
-static bool fault_word(const struct array_reader *reading, size_t depth, const char *word)
+static bool error_word(const struct array_reader *reader, size_t depth, const char *word)
 {
     char pointer[ERROR_POINTER_BYTES_MAX], quote[TOKEN_QUOTE_BYTES_MAX];
-    const char *end = token_word_end(word, reading->end);
+    const char *end = token_word_end(word, reader->end);
     const char *kind;
     if (word_is(word, end, "null"))
         kind = "";
@@ -90,55 +90,55 @@ static bool fault_word(const struct array_reader *reading, size_t depth, const c
     else if (word_is_number(word, end))
         kind = "the number ";
     else
-        return extract_malformed(reading->extract, word, pointer_to(reading, depth, pointer), reading->err,
-                                 "expected %s, found '%s'%s", wanted(reading, depth),
+        return extract_malformed(reader->extract, word, pointer_to(reader, depth, pointer), reader->err,
+                                 "expected %s, found '%s'%s", wanted(reader, depth),
                                  token_quote(word, end, QUOTED_WORD_CHARACTERS_MAX, quote), remark(word, end));
-    return error_set_at(reading->err, ERROR_INVALID, pointer_to(reading, depth, pointer), "found %s%s where %s was expected",
-                        kind, token_quote(word, end, QUOTED_WORD_CHARACTERS_MAX, quote), wanted(reading, depth));
+    return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth, pointer), "found %s%s where %s was expected",
+                        kind, token_quote(word, end, QUOTED_WORD_CHARACTERS_MAX, quote), wanted(reader, depth));
 }
 
-/* The array at index[0 .. depth-2] has `count` elements, not as many as the ones before it. */
-static bool fault_ragged(const struct array_reader *reading, size_t depth, size_t count)
+/* The array at index[0 .. depth-2] has `count` elements, which is not what the ones before it have. */
+static bool error_ragged(const struct array_reader *reader, size_t depth, size_t count)
 {
-    const struct json_array_text *array = reading->array;
-    const char *noun = "array", *rows = "arrays";
+    const struct json_array_text *array = reader->array;
+    const char *noun = "array", *others = "arrays";
     if (depth == array->rank) {
         noun = array->kind == JSON_ARRAY_BOOLS ? "boolean" : array->kind == JSON_ARRAY_NUMBERS ? "number" : "element";
-        rows = "rows";
+        others = "rows";
     }
     char pointer[ERROR_POINTER_BYTES_MAX];
-    return error_set_at(reading->err, ERROR_INVALID, pointer_to(reading, depth - 1, pointer),
-                        "ragged: %zu %s%s where the %s before hold %zu", count, noun, count == 1 ? "" : "s", rows,
+    return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth - 1, pointer),
+                        "ragged: %zu %s%s where the %s before hold %zu", count, noun, count == 1 ? "" : "s", others,
                         array->shape[depth - 1]);
 }
 
-/* How many commas stand between `at` and the ']' that closes the innermost array open there. */
-static size_t commas_left(const struct array_reader *reading, const char *at)
+/* The number of commas between `at` and the ']' that closes the innermost array open there. */
+static size_t commas_left(const struct array_reader *reader, const char *at)
 {
     size_t commas = 0, depth = 1;
-    while (at < reading->end) {
-        const char *next = *at == '"' ? token_string_end(at, reading->end) : at + 1;
+    while (at < reader->end) {
+        const char *next = *at == '"' ? token_string_end(at, reader->end) : at + 1;
         if (*at == '[')
             depth++;
         else if (*at == ']' && --depth == 0)
             break;
         commas += *at == ',' && depth == 1;
-        at = next == NULL ? reading->end : next;
+        at = next == NULL ? reader->end : next;
     }
     return commas;
 }
 
-bool array_error_element(const struct array_reader *reading, size_t depth, const char *at)
+bool array_error_element(const struct array_reader *reader, size_t depth, const char *at)
 {
     char pointer[ERROR_POINTER_BYTES_MAX], text[FOUND_BYTES_MAX];
     double value;
     const char *what;
     switch (*at) {
     case ']':
-        if (reading->index[depth - 1] == 0)
-            return fault_ragged(reading, depth, 0);
-        return extract_malformed(reading->extract, at, pointer_to(reading, depth - 1, pointer), reading->err,
-                                 "expected %s after ',', found ']' (JSON has no trailing commas)", wanted(reading, depth));
+        if (reader->index[depth - 1] == 0)
+            return error_ragged(reader, depth, 0);
+        return extract_malformed(reader->extract, at, pointer_to(reader, depth - 1, pointer), reader->err,
+                                 "expected %s after ',', found ']' (JSON has no trailing commas)", wanted(reader, depth));
     case '[':
         what = "an array";
         break;
@@ -146,54 +146,54 @@ bool array_error_element(const struct array_reader *reading, size_t depth, const
         what = "an object";
         break;
     case '"':
-        what = found(reading, at, text);
-        if (token_non_finite(at, reading->end, &value) != NULL)
-            what += strlen("the string "); /* it is a number, as it stands */
+        what = found(reader, at, text);
+        if (token_non_finite(at, reader->end, &value) != NULL)
+            what += strlen("the string "); /* it is a number */
         break;
     default:
         if (token_is_word(*at))
-            return fault_word(reading, depth, at);
-        return extract_malformed(reading->extract, at, pointer_to(reading, depth, pointer), reading->err,
-                                 "expected %s, found '%c'", wanted(reading, depth), *at);
+            return error_word(reader, depth, at);
+        return extract_malformed(reader->extract, at, pointer_to(reader, depth, pointer), reader->err,
+                                 "expected %s, found '%c'", wanted(reader, depth), *at);
     }
-    return error_set_at(reading->err, ERROR_INVALID, pointer_to(reading, depth, pointer), "found %s where %s was expected",
-                        what, wanted(reading, depth));
+    return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth, pointer), "found %s where %s was expected", what,
+                        wanted(reader, depth));
 }
 
-bool array_error_overflow(const struct array_reader *reading, size_t depth, const char *at)
+bool array_error_overflow(const struct array_reader *reader, size_t depth, const char *at)
 {
     char pointer[ERROR_POINTER_BYTES_MAX], quote[TOKEN_QUOTE_BYTES_MAX];
-    token_quote(at, token_word_end(at, reading->end), QUOTED_WORD_CHARACTERS_MAX, quote);
-    return error_set_at(reading->err, ERROR_INVALID, pointer_to(reading, depth, pointer), "%s overflows %s", quote,
-                        element_dtype_name(reading->dtype));
+    token_quote(at, token_word_end(at, reader->end), QUOTED_WORD_CHARACTERS_MAX, quote);
+    return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth, pointer), "%s overflows %s", quote,
+                        element_dtype_name(reader->dtype));
 }
 
-bool array_error_after(const struct array_reader *reading, size_t depth, const char *at)
+bool array_error_after(const struct array_reader *reader, size_t depth, const char *at)
 {
     const char *word = at;
-    while (word > reading->first && token_is_word(word[-1]))
+    while (word > reader->first && token_is_word(word[-1]))
         word--;
-    if (word < at && token_is_word(*at)) /* what was read is only the beginning of a word, as of 0x1 */
-        return fault_word(reading, depth, word);
+    if (word < at && token_is_word(*at)) /* only the beginning of a word was read, as of 0x1 */
+        return error_word(reader, depth, word);
 
-    size_t count = reading->index[depth - 1] + 1;
+    size_t count = reader->index[depth - 1] + 1;
     if (*at == ']')
-        return fault_ragged(reading, depth, count);
+        return error_ragged(reader, depth, count);
     char pointer[ERROR_POINTER_BYTES_MAX], text[FOUND_BYTES_MAX];
     if (*at != ',') {
-        const char *after = depth < reading->array->rank ? "an array" : reading->dtype == DTYPE_BOOL ? "a boolean" : "a number";
-        return extract_malformed(reading->extract, at, pointer_to(reading, depth, pointer), reading->err,
-                                 "expected ',' or ']' after %s, found %s", after, found(reading, at, text));
+        const char *after = depth < reader->array->rank ? "an array" : reader->dtype == DTYPE_BOOL ? "a boolean" : "a number";
+        return extract_malformed(reader->extract, at, pointer_to(reader, depth, pointer), reader->err,
+                                 "expected ',' or ']' after %s, found %s", after, found(reader, at, text));
     }
-    const char *next = token_space_end(at + 1, reading->end);
+    const char *next = token_space_end(at + 1, reader->end);
     if (*next == ']') {
-        return extract_malformed(reading->extract, next, pointer_to(reading, depth - 1, pointer), reading->err,
-                                 "expected %s after ',', found ']' (JSON has no trailing commas)", wanted(reading, depth));
+        return extract_malformed(reader->extract, next, pointer_to(reader, depth - 1, pointer), reader->err,
+                                 "expected %s after ',', found ']' (JSON has no trailing commas)", wanted(reader, depth));
     }
-    return fault_ragged(reading, depth, count + commas_left(reading, at));
+    return error_ragged(reader, depth, count + commas_left(reader, at));
 }
 
-bool array_error_not_empty(const struct array_reader *reading, size_t depth, const char *at)
+bool array_error_not_empty(const struct array_reader *reader, size_t depth, const char *at)
 {
-    return fault_ragged(reading, depth, 1 + commas_left(reading, at));
+    return error_ragged(reader, depth, 1 + commas_left(reader, at));
 }

@@ -1,4 +1,4 @@
-/* array_reader.h: one array being read, or a part of one. Internal to the lifter. */
+/* array_reader.h: an array being read, or a part of one. Internal to array_*.c. */
 #ifndef ATTND_API_JSON_ARRAY_READER_H
 #define ATTND_API_JSON_ARRAY_READER_H
 
@@ -26,9 +26,8 @@ static inline void array_reader_init(struct array_reader *ret, const struct extr
     *ret = (struct array_reader){extract, first, first + array->text_bytes, array, dtype, pointer, err, {0}};
 }
 
-/* Reads elements [first, last) to `ret_data`, one behind the other. `at` is at the array's '[' where first is 0, else
- * behind the comma before that element. Returns the first byte behind the comma after the last element, or behind the array;
- * NULL with the error set. */
-const char *array_read_elements(struct array_reader *reading, size_t first, size_t last, const char *at, void *ret_data);
+/* Reads elements [first, last) to `ret_data`, contiguous. `at` is at the array's '[' where first is 0, else after the comma before that
+ * element. Returns the first byte after the comma that follows the last element, or after the array; NULL with the error set. */
+const char *array_read_elements(struct array_reader *reader, size_t first, size_t last, const char *at, void *ret_data);
 
 #endif

@@ -14,8 +14,8 @@
 #define FOUND_BYTES_MAX 64 /* of a client's value that an error quotes */
 #define EXPECTED_BYTES_MAX 256
 
-/* The place in the body of the token that jansson stopped at: it tells where it had read that to. */
-static size_t fault_offset(const struct extract *extract, const json_error_t *json_error)
+/* Where in the body the token begins that jansson stopped at: it reports how far it had read it. */
+static size_t error_offset(const struct extract *extract, const json_error_t *json_error)
 {
     size_t offset = extract_body_offset(extract, json_error->position < 1 ? 0 : (size_t)json_error->position - 1);
     while (offset > 0 && offset < extract->text_bytes && token_is_word(extract->text[offset]) &&
@@ -24,11 +24,11 @@ static size_t fault_offset(const struct extract *extract, const json_error_t *js
     return offset;
 }
 
-/* A parse error: its place in the text and, for what is JSON but not accepted, the kind. */
+/* A parse error with its place in the text; invalid for what is JSON but not accepted. */
 static bool parse_error(const struct extract *extract, const json_error_t *json_error, struct error *err)
 {
     char place[EXTRACT_PLACE_BYTES_MAX];
-    (void)extract_place(extract, extract->text + fault_offset(extract, json_error), place);
+    (void)extract_place(extract, extract->text + error_offset(extract, json_error), place);
     enum json_error_code code = json_error_code(json_error);
     switch (code) {
     case json_error_duplicate_key:

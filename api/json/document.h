@@ -1,6 +1,6 @@
-/* document.h: the small JSON that is left once the arrays are extracted, read with jansson.
+/* document.h: the small JSON that is left once number arrays are extracted, read with jansson.
  *
- * Every getter takes the field's JSON Pointer and, on failure, says what was found and what was expected. */
+ * Every getter takes the field's JSON Pointer and, on failure, says what was found and what is expected. */
 #ifndef ATTND_API_JSON_DOCUMENT_H
 #define ATTND_API_JSON_DOCUMENT_H
 
@@ -11,7 +11,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 
-/* What extract_scan and then document_parse take of their arena at the most. */
+/* What extract_scan and then document_parse take of their arena at most. */
 size_t document_cost(void);
 
 /* Parses the document, into memory from the arena. The caller owns *ret: document_done.
@@ -19,7 +19,7 @@ size_t document_cost(void);
 bool document_parse(const struct extract *extract, struct arena *arena, json_t **ret, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Frees it; NULL is allowed. Of several documents the last one parsed goes first. */
+/* Frees it; NULL is allowed. Of several documents the one parsed last is freed first. */
 void document_done(json_t *document);
 
 /* The extracted array that a value of the document stands for; NULL where it stands for none. */

@@ -10,10 +10,10 @@
 struct scan {
     struct extract *extract;
     const char *at, *end;
-    const char *plain_below; /* the arrays that start before it have a first leaf that keeps them in the document */
-    const char *opened[DOCUMENT_DEPTH_MAX]; /* the brackets that are open, each at its place in the text */
+    const char *not_extracted_below;        /* arrays that begin before it are not extracted: their first leaf is known */
+    const char *opened[DOCUMENT_DEPTH_MAX]; /* the open brackets, each in the text */
     size_t depth;
-    char last; /* first byte of what the document took last, ']' for a extracted array; 0 at the start */
+    char last; /* first byte of the token copied last, ']' for an extracted array; 0 at the start */
     struct error *err;
 };
 
@@ -33,7 +33,7 @@ static bool keep(struct scan *scan, const char *bytes, size_t count)
     return true;
 }
 
-/* Keeps the text up to `end` and goes there. */
+/* Copies the text up to `end` to the document, and continues there. */
 static bool keep_until(struct scan *scan, const char *end)
 {
     const char *start = scan->at;
@@ -103,20 +103,20 @@ static bool scan_word(struct scan *scan)
     const char *word = scan->at;
     const char *end = token_word_end(word, scan->end);
     const char *nul = memchr(word, '\0', (size_t)(end - word));
-    if (nul != NULL) /* jansson 2.14 drops one that follows a number */
+    if (nul != NULL) /* jansson 2.14 ignores one that follows a number */
         return extract_malformed(scan->extract, nul, "", scan->err, "found a NUL byte");
     double value;
     bool quoted = at_value(scan) && token_non_finite(word, end, &value) == end;
     bool after_word = scan->last != 0 && token_is_word(scan->last);
-    if (after_word && !keep(scan, " ", 1)) /* the space between them was dropped: they must not become one */
+    if (after_word && !keep(scan, " ", 1)) /* the space between them was dropped; they must not become one word */
         return false;
     if (!quoted)
         return keep_until(scan, end);
     return keep(scan, "\"", 1) && keep_until(scan, end) && keep(scan, "\"", 1);
 }
 
-/* Whether an array is extracted whose first leaf begins at `leaf`. What only resembles a number counts as one: array_read has
- * the better words for what is wrong with it. */
+/* Whether an array with the first leaf at `leaf` is extracted. What only resembles a number counts as one: array_read says better
+ * what is wrong with it. */
 static bool leaf_is_extracted(const char *leaf, const char *end, enum json_array_kind *ret_kind)
 {
     double value;
@@ -165,7 +165,7 @@ static bool extract_here(struct scan *scan, enum json_array_kind kind, size_t ra
 
 static bool scan_array(struct scan *scan)
 {
-    if (scan->at < scan->plain_below)
+    if (scan->at < scan->not_extracted_below)
         return scan_open(scan);
 
     size_t rank = 0;
@@ -175,7 +175,7 @@ static bool scan_array(struct scan *scan)
     enum json_array_kind kind;
     if (leaf < scan->end && leaf_is_extracted(leaf, scan->end, &kind))
         return extract_here(scan, kind, rank);
-    scan->plain_below = leaf; /* the arrays in between have the same first leaf: it is looked for once */
+    scan->not_extracted_below = leaf; /* the arrays in between have the same first leaf, found once */
     return scan_open(scan);
 }
 
@@ -211,7 +211,7 @@ bool extract_scan(const char *text, size_t text_bytes, const char *name, struct 
     if (extract.arrays == NULL)
         return false;
 
-    struct scan scan = {.extract = &extract, .at = text, .end = text + text_bytes, .plain_below = text, .err = err};
+    struct scan scan = {.extract = &extract, .at = text, .end = text + text_bytes, .not_extracted_below = text, .err = err};
     while ((scan.at = token_space_end(scan.at, scan.end)) < scan.end) {
         if (!scan_token(&scan))
             return false;
@@ -223,8 +223,8 @@ bool extract_scan(const char *text, size_t text_bytes, const char *name, struct 
     return true;
 }
 
-/* The scan kept strings and words as they are, single bytes elsewhere: walking the text as it did finds the way back.
- * The space and the quotes that it added around a word are seen in the document. */
+/* The scan copied strings and words unchanged, and single bytes otherwise: walking the text in the same way leads back. The space and
+ * the quotes that it added around a word show in the document. */
 size_t extract_body_offset(const struct extract *extract, size_t document_offset_bytes)
 {
     const char *end = extract->text + extract->text_bytes;

@@ -6,14 +6,14 @@
 
 #include "core/size.h"
 
-/* GCC's vectors of 16 bytes exist on every processor of 64 bits. A block's bytes become the bits of one word. */
+/* Every 64-bit processor has vectors of 16 bytes. A block's bytes become the bits of one word. */
 typedef signed char lane __attribute__((vector_size(16)));
 #define LANE_BYTES 16
 #define BLOCK_BYTES 64
 #define BLOCK_LANES (BLOCK_BYTES / LANE_BYTES)
 
-/* The processors' own prefetching stays too close ahead of a pass this fast: a text larger than the caches measured 3 to 5
- * GB/s without this, 6 to 9 with it. */
+/* Hardware prefetching does not keep far enough ahead of a pass this fast: for a text larger than the caches we measured 3 to 5 GB/s
+ * without this, 6 to 9 with it. */
 #define PREFETCH_BYTES 4096
 
 struct block {
@@ -22,7 +22,7 @@ struct block {
 
 struct skip {
     size_t depth;         /* of open brackets; the array's own is 1 */
-    size_t counted_below; /* commas count at smaller depths: at this one and deeper an array along the first path has ended */
+    size_t counted_below; /* commas count at smaller depths: at this depth and deeper the first elements have ended */
     size_t commas[TENSOR_RANK_MAX];
     bool in_string;
     bool escaped; /* the byte before was a backslash in a string */
@@ -50,7 +50,7 @@ static inline uint64_t lane_bits(lane truth)
 #endif
 }
 
-/* '[' and ']', and 'Y' and '_', which no number holds: two tests in one. */
+/* '[' and ']' in one comparison; it also matches 'Y' and '_', which no number holds. */
 static inline lane lane_brackets(lane bytes)
 {
     return (lane)((bytes | lane_of(0x06)) == lane_of(0x5F));
@@ -80,7 +80,7 @@ static inline bool block_has_bracket_or_quote(const struct block *block)
     return lane_bits(any) != 0;
 }
 
-/* How many bytes are `c`: without a detour over bits, since a flat array's commas are all counted. */
+/* How many bytes are `c`; not by way of bits, since all commas of a flat array are counted. */
 static inline size_t block_count(const struct block *block, char c)
 {
     lane sums = lane_of(0);
@@ -143,7 +143,7 @@ static size_t skip_bytes(struct skip *skip, const char *text)
     return 0;
 }
 
-/* Looks at BLOCK_BYTES bytes. Returns how many of them belong to the array where it ends there, else 0. */
+/* Looks at BLOCK_BYTES bytes. Returns how many of them belong to the array if it ends there, else 0. */
 static inline size_t skip_block(struct skip *skip, const char *text)
 {
     struct block block;

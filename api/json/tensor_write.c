@@ -7,14 +7,14 @@
 #include "core/size.h"
 
 _Static_assert(TENSOR_WRITE_SLACK_BYTES >= NUMBER_F64_BYTES_MAX + 3 * TENSOR_RANK_MAX,
-               "the last number's room and the brackets");
+               "what the last number may touch, and the brackets");
 
 static char *put_f32(float x, int decimals, char *at)
 {
     return decimals < 0 ? number_write_f32(x, at) : number_write_f32_rounded(x, decimals, at);
 }
 
-/* The comma that number_batch_write_f32 puts before the first takes the place of what stands there, for a while. */
+/* number_batch_write_f32 puts a comma before each number: the first one overwrites the byte there for a moment. */
 static char *put_row_f32(const float *x, size_t count, char *at)
 {
     char before = at[-1];
@@ -28,7 +28,7 @@ static char *put_f64(double x, int decimals, char *at)
     return decimals < 0 ? number_write_f64(x, at) : number_write_f64_rounded(x, decimals, at);
 }
 
-/* Behind the bracket or comma that is there. */
+/* After the bracket or comma that is there already. */
 static char *put_row(const struct tensor *t, struct number_style style, size_t first, size_t count, char *at)
 {
     if (t->dtype == DTYPE_F32 && style.decimals < 0)
@@ -51,7 +51,7 @@ static char *put_brackets(char bracket, size_t count, char *at)
     return at + count;
 }
 
-/* What stands before element `i`, which is the first of its row or of a piece. */
+/* What comes before element `i`, the first of its row or of the range. */
 static char *put_before(size_t rank, const size_t *shape, size_t i, char *at)
 {
     size_t ended = 0, elements = 1;
@@ -67,7 +67,7 @@ static char *put_before(size_t rank, const size_t *shape, size_t i, char *at)
     return put_brackets('[', ended, at);
 }
 
-/* Brackets alone. */
+/* Only brackets. */
 static char *put_empty(size_t rank, const size_t *shape, char *at)
 {
     *at++ = '[';

@@ -1,5 +1,5 @@
-/* tensor_write.h: contiguous float32 and float64 tensors as JSON arrays: whole, or any run of their elements, so that several
- * threads can write one tensor, each a piece of its text. */
+/* tensor_write.h: contiguous float32 and float64 tensors as JSON arrays: whole, or any range of their elements, so that several threads
+ * can write one tensor. */
 #ifndef ATTND_API_JSON_TENSOR_WRITE_H
 #define ATTND_API_JSON_TENSOR_WRITE_H
 
@@ -9,17 +9,17 @@
 #include "core/tensor.h"
 
 struct number_style {
-    enum dtype digits; /* that each number needs: fewer for a float64 tensor that was rounded to float32 */
+    enum dtype digits; /* how many each number needs: fewer where a float64 tensor was rounded to float32 */
     bool flat;         /* one array, whatever the shape */
     int decimals;      /* >= 0: rounds */
 };
 
-/* Writes what stands for elements [first, last): they, and the brackets and commas before each; behind the last of all elements
- * the closing brackets, too. Returns the end. A tensor without elements is written whole. */
+/* Writes elements [first, last) with the brackets and commas before each, and the closing brackets after the tensor's last. Returns the
+ * end. A tensor without elements is written whole. */
 char *tensor_write(const struct tensor *t, struct number_style style, size_t first, size_t last, char *at);
 
-/* Where the room for elements from `first` on begins, as the room for those before it ends at the most; of `first` = the number of
- * elements, what all need. Each piece needs TENSOR_WRITE_SLACK_BYTES more. SIZE_MAX where it overflows. */
+/* The most that the elements before `first` can take: where the text from `first` on may begin; with `first` = the number of elements,
+ * the size of the whole. Each range that is written needs TENSOR_WRITE_SLACK_BYTES more. SIZE_MAX where it overflows. */
 size_t tensor_write_offset(enum dtype dtype, size_t rank, const size_t *shape, struct number_style style, size_t first);
 #define TENSOR_WRITE_SLACK_BYTES 64
 

@@ -29,7 +29,7 @@ const char *token_string_end(const char *at, const char *end)
 
 const char *token_non_finite(const char *at, const char *end, double *ret)
 {
-    /* The ones that masks are full of come first. */
+    /* Those that fill masks come first. */
     static const struct {
         const char *text;
         size_t bytes;
@@ -59,7 +59,7 @@ char *token_quote(const char *at, const char *end, size_t characters_max, char t
     assert(characters_max + sizeof "..." <= TOKEN_QUOTE_BYTES_MAX);
     size_t written = 0;
     for (; at < end; at++) {
-        if (((unsigned char)*at & 0xC0) == 0x80) /* a character of UTF-8 has one byte that is no such one */
+        if (((unsigned char)*at & 0xC0) == 0x80) /* every UTF-8 character has one byte that is not a continuation */
             continue;
         if (written == characters_max) {
             memcpy(text + written, "...", sizeof "...");

@@ -1,4 +1,4 @@
-/* token.h: what the lifter's files share about JSON text: its bytes and words, and how an error quotes them. */
+/* token.h: the bytes and words of a JSON text, and how an error quotes them. */
 #ifndef ATTND_API_JSON_TOKEN_H
 #define ATTND_API_JSON_TOKEN_H
 
@@ -15,7 +15,7 @@ static inline bool token_is_space(char c)
     return (unsigned char)c <= ' ' && ((spaces >> (unsigned char)c) & 1) != 0;
 }
 
-/* A word is a longest run of such bytes: a number, true, or whatever stands in the place of one. */
+/* A word is a longest run of such bytes: a number, true, or anything else in the place of one. */
 static inline bool token_is_word(char c)
 {
     switch (c) {
@@ -45,23 +45,23 @@ static inline const char *token_space_end(const char *at, const char *end)
 
 const char *token_word_end(const char *at, const char *end);
 
-/* `at` is at a string's opening quote. Returns the first byte after its closing one; NULL where the text ends before. */
+/* `at` is at a string's opening quote. Returns the first byte after the closing one; NULL where the text ends before it. */
 const char *token_string_end(const char *at, const char *end);
 
-/* Returns the first byte after the non-finite form at `at`, its value in *ret; NULL where there is none. What may follow a
- * bare token is the caller's to check. */
+/* Returns the first byte after the non-finite form at `at`, its value in *ret; NULL where there is none. The caller checks what
+ * follows a bare token. */
 const char *token_non_finite(const char *at, const char *end, double *ret);
 
-/* Writes [at, end) to `text`, cut to `characters_max` and then ending in "...", with '?' for what is not printable ASCII.
- * Returns text. */
+/* Writes [at, end) to `text`, truncated to `characters_max` with "..." after them, and '?' for what is not printable ASCII. Returns
+ * text. */
 #define TOKEN_QUOTE_BYTES_MAX 48
 char *token_quote(const char *at, const char *end, size_t characters_max, char text[TOKEN_QUOTE_BYTES_MAX]);
 
-/* Writes "line 3, column 17", the place of `at` in the extract's text, and where that is not the body its name. Returns text. */
+/* Writes "line 3, column 17", the place of `at` in the extract's text, after the text's name where it is not the body. Returns text. */
 #define EXTRACT_PLACE_BYTES_MAX 96
 char *extract_place(const struct extract *extract, const char *at, char text[EXTRACT_PLACE_BYTES_MAX]);
 
-/* Sets malformed, the words preceded by the place of `at` in the extract's text. Returns false. */
+/* Sets malformed, the message preceded by the place of `at` in the extract's text. Returns false. */
 bool extract_malformed(const struct extract *extract, const char *at, const char *pointer, struct error *err,
                        const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -8,9 +8,9 @@
 #include "api/number/write.h"
 #include "core/size.h"
 
-void writer_init(struct writer *writer, char *room, size_t room_bytes)
+void writer_init(struct writer *writer, char *buffer, size_t buffer_bytes)
 {
-    *writer = (struct writer){.start = room, .at = room, .end = room + room_bytes};
+    *writer = (struct writer){.start = buffer, .at = buffer, .end = buffer + buffer_bytes};
 }
 
 static void add_bytes(struct writer *writer, const char *bytes, size_t count)
@@ -41,7 +41,7 @@ void writer_format(struct writer *writer, const char *format, ...)
     add_bytes(writer, part, (size_t)length);
 }
 
-/* Bytes of the UTF-8 character at `c` (RFC 3629), 0 where it is none. */
+/* Bytes of the UTF-8 character at `c` (RFC 3629), 0 where there is none. */
 static size_t utf8_length(const unsigned char *c)
 {
     static const struct {

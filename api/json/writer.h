@@ -1,6 +1,6 @@
-/* text.h: JSON text being written into room that was computed beforehand. Writing past the room asserts: the bound is ours.
+/* writer.h: text, mostly JSON, written to a buffer whose size was computed beforehand. Writing past it asserts: the bound is ours.
  *
- * Memory   borrows the room; not NUL-terminated. Threads: one at a time. */
+ * Memory   borrows the buffer; not NUL-terminated. Threads: one at a time. */
 #ifndef ATTND_API_JSON_WRITER_H
 #define ATTND_API_JSON_WRITER_H
 
@@ -14,19 +14,19 @@ struct writer {
     char *start, *at, *end;
 };
 
-void writer_init(struct writer *writer, char *room, size_t room_bytes);
+void writer_init(struct writer *writer, char *buffer, size_t buffer_bytes);
 
-/* As it is. */
+/* Unescaped. */
 void writer_add(struct writer *writer, const char *part);
 
-/* printf's %d and the like; no more than WRITER_FORMAT_BYTES_MAX bytes. */
+/* As printf does; fewer than WRITER_FORMAT_BYTES_MAX bytes. */
 #define WRITER_FORMAT_BYTES_MAX 256
 void writer_format(struct writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Ends a string of C. */
+/* A NUL, which ends a C string. */
 void writer_end(struct writer *writer);
 
-/* A JSON string in quotes, escaped; bytes that are no UTF-8 become U+FFFD. At most WRITER_STRING_GROWTH bytes a byte, and 2. */
+/* A JSON string in quotes, escaped; bytes that are not UTF-8 become U+FFFD. At most WRITER_STRING_GROWTH bytes a byte, and 2. */
 #define WRITER_STRING_GROWTH 6
 void writer_string(struct writer *writer, const char *string);
 

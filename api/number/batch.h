@@ -1,8 +1,7 @@
-/* number_row.h: what number_read.h and number_write.h do, for the usual numbers of a tensor, many at a time: about a third of
- * the time, with the same results.
+/* batch.h: a fast path over read.h and write.h for many numbers at once: about a third of the time, with the same results.
  *
- * A number's length, the place of its point, its sign and how it rounds cannot be predicted. So neither function has a jump that
- * depends on them: it would be mispredicted, and that costs as much as all of the number.
+ * A number's length, the place of its point, its sign and how it rounds cannot be predicted. So neither function branches on
+ * them: one misprediction costs as much as reading or writing the whole number.
  * Locale   independent. Threads: reentrant. Allocates nothing. */
 #ifndef ATTND_API_NUMBER_BATCH_H
 #define ATTND_API_NUMBER_BATCH_H
@@ -11,14 +10,14 @@
 
 #include "api/number/write.h"
 
-/* Reads numbers that are each followed by a comma, from *at on, where a blank may stand before each. Stops behind the comma of
- * number `count`, or before the first one that is not usual (it has an exponent, more than 16 digits before its point, lies
- * halfway between two float32, is none, ...) or too near to `end`. *at is then where it stopped. Returns how many were read;
- * of ret[0 .. count-1], those behind them may have been written to. Never reads at or past `end`. */
+/* Reads numbers from *at on, each followed by a comma and perhaps preceded by a blank. Stops after the comma of number `count`, or
+ * before the first number that is off the fast path (it has an exponent or more than 16 digits before its point, is too close to
+ * halfway between two float32, is not a number, ...) or too near to `end`; *at is where it stopped. Returns how many were read; the
+ * rest of ret[0 .. count-1] may have been overwritten. Never reads at or past `end`. */
 size_t number_batch_read_f32(const char **at, const char *end, size_t count, float *ret);
 
-/* Writes `count` numbers, a comma before each. Touches count * (NUMBER_F32_TEXT_BYTES_MAX + 1) + NUMBER_F32_BYTES_MAX bytes at
- * the most. Returns the end of the text. */
+/* Writes `count` numbers, a comma before each. Touches at most count * (NUMBER_F32_TEXT_BYTES_MAX + 1) + NUMBER_F32_BYTES_MAX
+ * bytes. Returns the end of the text. */
 char *number_batch_write_f32(const float *x, size_t count, char *out);
 
 #endif

@@ -1,7 +1,7 @@
-/* A number's text is found between commas and brought into one form: 16 digits from the first on, zeros after the last, the point left
- * out. Multiply-adds turn it into two integers of eight digits; the double that they make is off by a few of its last bits, which does
- * not change the float32 it rounds to unless it lies near the middle between two. Those are left to number_read_f32, like all
- * that cannot be brought into the form. */
+/* Each number's text between commas is normalised to 16 digits: from its first digit on, padded with zeros, without the point.
+ * Multiply-adds make two integers of eight digits of them. The double that these give is off by a few units in its last place, which
+ * changes the float32 it rounds to only near the midpoint between two. Such numbers, and all that do not fit 16 digits, are left to
+ * number_read_f32. */
 #include "api/number/batch.h"
 
 #ifdef __SSE2__
@@ -10,18 +10,18 @@
 #include <stdint.h>
 #include <string.h>
 
-/* More than any address that a number's text is looked at from its start: a blank, a sign, a point, two vectors of digits. */
+/* No byte of a number further from its start is looked at: a blank, a sign, a point, two vectors of digits. */
 #define LOOKED_AT_BYTES 48
 
 /* A text larger than the caches takes a third less time with this. */
 #define PREFETCH_BYTES 1024
 
-/* For each length up to 31, as a number before a comma among 32 bytes may have it. */
+/* X for each length that a number may have if a comma follows it within 32 bytes. */
 #define UP_TO_31(X)                                                                                                            \
     X(0), X(1), X(2), X(3), X(4), X(5), X(6), X(7), X(8), X(9), X(10), X(11), X(12), X(13), X(14), X(15), X(16), X(17), X(18), \
         X(19), X(20), X(21), X(22), X(23), X(24), X(25), X(26), X(27), X(28), X(29), X(30), X(31)
 
-/* Bytes i are all ones where i < n. */
+/* Byte i is 0xff where i < n. */
 #define ONES(n, i) ((n) > (i) ? 0xff : 0)
 #define FIRST_BYTES(n)                                                                                                         \
     {                                                                                                                          \
@@ -36,19 +36,19 @@
 static const uint8_t first_bytes[32][16] __attribute__((aligned(16))) = {UP_TO_31(FIRST_BYTES)};
 static const uint8_t first_digits[32][2][16] __attribute__((aligned(16))) = {UP_TO_31(FIRST_DIGITS)};
 
-/* What the two integers are worth, by the number of digits before the point: less than nothing where that is not usual. */
+/* The powers of ten of the two integers, by the number of digits before the point; negative where that is off the fast path. */
 #define NONE                                                                                                                   \
     {                                                                                                                          \
         -1, -1                                                                                                                 \
     }
-static const double worth[32][2] __attribute__((aligned(16))) = {
+static const double powers[32][2] __attribute__((aligned(16))) = {
     NONE,        {1e-7, 1e-15}, {1e-6, 1e-14}, {1e-5, 1e-13}, {1e-4, 1e-12}, {1e-3, 1e-11}, {1e-2, 1e-10}, {1e-1, 1e-9},
     {1e0, 1e-8}, {1e1, 1e-7},   {1e2, 1e-6},   {1e3, 1e-5},   {1e4, 1e-4},   {1e5, 1e-3},   {1e6, 1e-2},   {1e7, 1e-1},
     {1e8, 1e0},  NONE,          NONE,          NONE,          NONE,          NONE,          NONE,          NONE,
     NONE,        NONE,          NONE,          NONE,          NONE,          NONE,          NONE,          NONE,
 };
 
-/* The first digit that may not be 0, by the same number: '0' where others follow it before the point, else none. */
+/* What the first digit may not be, by the same number: '0' where other digits follow it before the point. */
 #define ZERO_FORBIDDEN(n) ((n) > 1 ? '0' : '\0')
 static const char forbidden[32] = {UP_TO_31(ZERO_FORBIDDEN)};
 
@@ -62,7 +62,7 @@ static inline uint32_t equal(__m128i bytes, char c)
     return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)));
 }
 
-/* The two integers of 16 digits, a byte each: neighbours are joined into pairs, fours and eights. */
+/* The two integers of 16 digits, a byte each: neighbours are combined into pairs, fours and eights. */
 static inline __m128d eights(__m128i digits)
 {
     __m128i pairs = _mm_srli_epi16(_mm_mullo_epi16(digits, _mm_set1_epi16(10 << 8 | 1)), 8);
@@ -70,21 +70,22 @@ static inline __m128d eights(__m128i digits)
     return _mm_cvtepi32_pd(_mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000)));
 }
 
-/* Whether the double is where its nearest float32 could be another than that of the exact number.
+/* Whether the double is so close to a midpoint that the exact number may round to another float32.
  *
- * Three roundings and the powers' own are less than 4 of its last place (2^-53 of it or more). Digits left out are worth less than
- * 10^-15 where the integer part's first digit is not 0, 9 places; else the number must be at least 2^-9, and they are less than 4612. */
-#define NEAR_PLACES 8192
-#define MIDDLE 0x10000000u /* in the 29 bits that float32 does not have */
-#define LEAST_CUT_BITS 0x3f60000000000000u
+ * The three roundings and the powers' own errors are less than 4 units in the last place (ulp, at least 2^-53 of the double). Digits
+ * beyond the 16th are less than 10^-15: 9 ulp where the integer part's first digit is not 0; else the number must be at least 2^-9,
+ * and they are less than 4612 ulp. */
+#define NEAR_ULPS 8192
+#define MIDPOINT 0x10000000u                        /* in the 29 bits that float32 does not have */
+#define SMALLEST_TRUNCATED_BITS 0x3f60000000000000u /* 2^-9 */
 static inline bool in_doubt(uint64_t bits, size_t digit_count)
 {
-    uint64_t least = digit_count > 16 ? LEAST_CUT_BITS : 0;
-    return ((uint32_t)bits & (2 * MIDDLE - 1)) - (MIDDLE - NEAR_PLACES) < 2 * NEAR_PLACES ||
-           (bits - least) >> 63 != 0; /* below the least */
+    uint64_t smallest = digit_count > 16 ? SMALLEST_TRUNCATED_BITS : 0;
+    return ((uint32_t)bits & (2 * MIDPOINT - 1)) - (MIDPOINT - NEAR_ULPS) < 2 * NEAR_ULPS ||
+           (bits - smallest) >> 63 != 0; /* below the smallest */
 }
 
-/* Returns the first byte behind the comma; NULL where the number is not usual. */
+/* Returns the first byte after the comma; NULL where the number is off the fast path. */
 static inline const char *read_fast(const char *at, float *ret)
 {
     __m128i begin = load(at);
@@ -95,7 +96,7 @@ static inline const char *read_fast(const char *at, float *ret)
     size_t point = (uint32_t)__builtin_ctz(equal(begin, '.') | (commas & -commas)); /* or the comma, where there is none */
 
     const char *first = at + (*at == ' ');
-    uint32_t minus = ((uint32_t)(unsigned char)*first ^ '-') - 1; /* its highest bit tells */
+    uint32_t minus = ((uint32_t)(unsigned char)*first ^ '-') - 1; /* its highest bit is set where there is one */
     first += minus >> 31;
     size_t before = (size_t)(first - at), integer_count = point - before, digit_count = comma - before - (point < comma);
 
@@ -106,7 +107,7 @@ static inline const char *read_fast(const char *at, float *ret)
     __m128i above_nine = _mm_adds_epu8(digits, _mm_set1_epi8(0x80 - 10));
     above_nine = _mm_or_si128(above_nine, _mm_adds_epu8(rest, _mm_set1_epi8(0x80 - 10)));
 
-    __m128d parts = _mm_mul_pd(eights(digits), _mm_load_pd(worth[integer_count]));
+    __m128d parts = _mm_mul_pd(eights(digits), _mm_load_pd(powers[integer_count]));
     double magnitude = parts[0] + parts[1];
     float nearest = (float)magnitude;
     uint64_t magnitude_bits;
@@ -136,7 +137,7 @@ size_t number_batch_read_f32(const char **at, const char *end, size_t count, flo
     return i;
 }
 #else
-/* Without such vectors no number is usual. */
+/* Without SSE2 there is no fast path. */
 size_t number_batch_read_f32(const char **at, const char *end, size_t count, float *ret)
 {
     (void)at, (void)end, (void)count, (void)ret;

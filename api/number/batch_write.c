@@ -1,22 +1,20 @@
-/* The shortest digits, as Giulietti 2021 defines them (see number_write.c), of floats for which one product is enough.
+/* The shortest digits, as Giulietti 2021 defines them (see write.c), of floats for which one product is enough.
  *
- * A usual float32 is c * 2^q, c its significand of 24 bits. Of the powers of ten let P be the one with P / 10 <= 2^q < P. In units
- * of P the float is c * gap, where gap = 2^q / P is 10^n * 2^q with n > 0, exact in 32 bits behind the point: so the product is
- * exact, too, its integer part has at most eight digits, and where the decimal point goes among them is known before they are.
- * What reads back as the float lies within gap / 2 of the product. Where an integer does, its eight digits are the text; else the
- * fraction, rounded to a ninth digit, goes behind them. The ends are no integers: 10^n * 2^(q - 1) has too few twos. Below a power of
- * two only half as much reads back, but none of those here has an integer in the other half, nor its ninth digit. */
+ * A float32 on the fast path is c * 2^q, c its significand of 24 bits. Of the powers of ten let P be the one with P / 10 <= 2^q < P.
+ * In units of P the float is c * gap, where gap = 2^q / P is 10^n * 2^q with n > 0, exact in 32 bits after the binary point: so the
+ * product is exact too, its integer part has at most eight digits, and the place of the decimal point among them is known before
+ * they are. All that reads back as the float is within gap / 2 of the product. If an integer is, its eight digits are the text; if
+ * not, the fraction, rounded to a ninth digit, follows them. The interval's ends are never integers: 10^n * 2^(q - 1) has too few
+ * factors of two. Below a power of two the interval is half as wide, but none of the floats here has an integer, or its ninth digit,
+ * in the missing part. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "api/number/batch.h"
+#include "api/number/digits.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a word's first character is its lowest byte");
-
-#define EIGHT_ZEROS 0x3030303030303030u
-
-/* Usual is 2^-16 <= |x| < 2^20. */
+/* The fast path is 2^-16 <= |x| < 2^20. */
 #define F32_FRACTION_BITS 23
 #define F32_BIAS (127 + F32_FRACTION_BITS)
 #define FIELD_MIN (127 - 16) /* of the exponent */
@@ -26,14 +24,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a word's first charac
 
 /* ---- Where the digits go ---- */
 
-/* How the floats of one exponent field are written: "0.00dddddddde" or with the point among the d, as "ddd.ddddde". The text's first
- * eight bytes are digits & before | point | digits << shift_bits & after, with the digits in a word. */
+/* How the floats of one exponent field are written: "0.00dddddddde", or with the point among the digits as in "ddd.ddddde". The
+ * text's first eight bytes are digits & before | point | digits << shift_bits & after, with the digits in a word. */
 struct place {
     uint64_t before, after, point;
     uint32_t gap;           /* in 1 / 2^32 */
-    uint8_t shift_bits;     /* of the digits behind the point: 8 for each character before them that is none of theirs */
+    uint8_t shift_bits;     /* of the digits after the point: 8 for each character before them that is not a digit */
     uint8_t ninth;          /* where e is */
-    uint8_t text_bytes_min; /* with one digit behind the point */
+    uint8_t text_bytes_min; /* with one digit after the point */
     uint8_t may_skip;       /* the first d is left out if it is 0 */
 };
 
@@ -89,17 +87,6 @@ static const struct place places[FIELD_END - FIELD_MIN] = {
 
 /* ---- The digits ---- */
 
-/* The eight digits of v < 10^8, a byte each, the first one in the lowest: split into halves, pairs and digits at once. */
-static inline uint64_t eight_digits(uint64_t v)
-{
-    uint64_t high = v * 0xd1b71759u >> 45; /* v / 10000 */
-    uint64_t fours = (v << 32) - high * ((UINT64_C(10000) << 32) - 1);
-    uint64_t hundreds = (fours * 10486 >> 20) & 0x0000007f0000007fu;
-    uint64_t pairs = (fours << 16) - hundreds * ((100 << 16) - 1);
-    uint64_t tens = (pairs * 103 >> 10) & 0x000f000f000f000fu;
-    return (pairs << 8) - tens * ((10 << 8) - 1);
-}
-
 struct digits {
     uint64_t eight, ninth;
 };
@@ -112,16 +99,16 @@ static inline struct digits shortest(uint32_t bits, uint64_t gap)
     uint64_t ninth = (tenths + (UINT32_MAX >> 1) + (tenths >> 32 & 1)) >> 32; /* ties to even */
     product += gap / 2;
     uint64_t none_inside = (gap - (product & UINT32_MAX)) >> 63;
-    return (struct digits){eight_digits(product >> 32), ninth & -none_inside};
+    return (struct digits){digits_eight(product >> 32), ninth & -none_inside};
 }
 
-/* A comma and the float. A sign or a digit 0 to leave out is written to the comma's place before the comma is. */
+/* A comma and the float. A sign, or a digit 0 that is left out, is written where the comma goes, before the comma is. */
 static inline char *write_fast(uint32_t bits, char *out)
 {
     const struct place *place = &places[(bits >> F32_FRACTION_BITS & 0xff) - FIELD_MIN];
     struct digits digits = shortest(bits, place->gap);
     unsigned sign = bits >> 31, skip = place->may_skip & ((digits.eight & 0xf) == 0);
-    uint64_t eight = digits.eight | EIGHT_ZEROS;
+    uint64_t eight = digits.eight | DIGITS_ZEROS;
     uint64_t first = (eight & place->before) | place->point | (eight << place->shift_bits & place->after);
     char *text = out + 1 + sign - skip;
     memcpy(text + place->ninth - sizeof eight, &eight, sizeof eight);
@@ -129,7 +116,7 @@ static inline char *write_fast(uint32_t bits, char *out)
     memcpy(text, &first, sizeof first);
     out[sign] = '-';
     out[0] = ',';
-    /* The last digit that is not 0 has the highest bit; the ninth's stand right above the others'. */
+    /* The last digit that is not 0 has the highest bit set; the ninth's bits are right above the others'. */
     unsigned highest = 63 ^ (unsigned)__builtin_clzll(digits.eight | digits.ninth << 60);
     unsigned text_bytes = (highest + 12) / 8 + place->ninth - (unsigned)sizeof eight;
     return text + (text_bytes > place->text_bytes_min ? text_bytes : place->text_bytes_min);
@@ -146,8 +133,8 @@ char *number_batch_write_f32(const float *x, size_t count, char *out)
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
         memcpy(&bits, &x[i], sizeof bits);
-        bool usual = (bits & (UINT32_MAX >> 1)) - FAST_MIN < FAST_SPAN;
-        out = usual ? write_fast(bits, out) : write_other(x[i], out);
+        bool fast = (bits & (UINT32_MAX >> 1)) - FAST_MIN < FAST_SPAN;
+        out = fast ? write_fast(bits, out) : write_other(x[i], out);
     }
     return out;
 }

@@ -1,16 +1,16 @@
-/* powers_of_ten.h: the first 128 bits of each power of ten that a float64 can meet, for number_read and number_write.
+/* powers_of_ten.h: the first 128 bits of each power of ten that a float64 needs, for read.c and write.c.
  *
  *   10^q = (T + t) * 2^(power_of_ten_log2(q) - 127),  2^127 <= T < 2^128,  0 <= t < 1,  T = high * 2^64 + low
  *
  * t is 0 for 0 <= q <= 55. Neither word of any T is all ones, so that T + 1 never carries out of one.
- * The table's text comes from scripts/powers_of_ten.py, which proves these claims as it writes it. */
+ * scripts/powers_of_ten.py writes the table and proves these claims as it does. */
 #ifndef ATTND_API_NUMBER_POWERS_OF_TEN_H
 #define ATTND_API_NUMBER_POWERS_OF_TEN_H
 
 #include <stdint.h>
 
 #define POWERS_OF_TEN_MIN (-342) /* reading: 2^64 * 10^-343 is a zero */
-#define POWERS_OF_TEN_MAX 324    /* writing: the smallest subnormal, 5e-324, has to become an integer */
+#define POWERS_OF_TEN_MAX 324    /* writing: makes the smallest subnormal, 5e-324, an integer */
 #define POWERS_OF_TEN_EXACT_MAX 19
 
 struct power_of_ten {

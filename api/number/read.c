@@ -14,11 +14,11 @@
 
 __extension__ typedef unsigned __int128 uint128;
 
-/* The usual number takes one straight line of code: what it calls is inlined, what it leaves is not. */
+/* The fast path is one straight line of code: what it calls is inlined, what it leaves to others is not. */
 #define NEVER_INLINE __attribute__((noinline))
 
-/* The decimal expansion of a point halfway between two float64 has at most 768 significant digits: of a longer text only
- * matters whether something follows. */
+/* The midpoint between two float64 has at most 768 significant digits in decimal: of a longer text it only matters whether any
+ * digit but 0 follows. */
 #define FALLBACK_DIGITS_MAX 800
 #define FALLBACK_BYTES_MAX (FALLBACK_DIGITS_MAX + 16)
 
@@ -49,7 +49,7 @@ static inline void store_f64(uint64_t magnitude, bool negative, double *ret)
 }
 
 /* Clinger 1990: where a double holds the significand and the power of ten exactly, one division rounds once. Returns false
- * where it does not. Signs are set by their bit: a jump over a negation would be mispredicted half the time. */
+ * where it does not. Signs are set by their bit: a branch over a negation would be mispredicted half the time. */
 NUMBER_INLINE bool divide(const struct number_scan *scan, double *ret_magnitude)
 {
     if (scan->significand >> 53 || scan->exponent > 0 || scan->exponent < -POWERS_OF_TEN_EXACT_MAX + 1)
@@ -88,7 +88,7 @@ enum rounding { ROUND_DOWN, ROUND_UP, ROUND_EVEN, ROUND_UNKNOWN };
 
 /* How to round where `rest` is too close to `half` to tell with the first word of the power of ten alone.
  *
- * A product with a truncated power lies less than 2 (in units of `low`) under the exact x. Where half is within that and
+ * A product with a truncated power is less than 2 (in units of `low`) below the exact x. Where half is within that and
  * |power| <= POWER_TIES_MAX, x is exactly half: for power >= 0 the product is exact and even; for power = -n the numerator of
  * x - half over 5^n is a multiple of 2^65, and 5^n < 2^63. Beyond those powers there is no tie: 5^|power| would have to divide
  * one of two integers that are too small. */
@@ -148,11 +148,11 @@ NUMBER_INLINE bool nearest(uint64_t significand, int64_t exponent, const struct 
     return true;
 }
 
-NUMBER_INLINE bool nearest_cut(const struct number_scan *scan, const struct binary_format *format, uint64_t *ret_bits)
+NUMBER_INLINE bool nearest_truncated(const struct number_scan *scan, const struct binary_format *format, uint64_t *ret_bits)
 {
     uint64_t above;
     return nearest(scan->significand, scan->exponent, format, ret_bits) &&
-           (!scan->cut || (nearest(scan->significand + 1, scan->exponent, format, &above) && above == *ret_bits));
+           (!scan->truncated || (nearest(scan->significand + 1, scan->exponent, format, &above) && above == *ret_bits));
 }
 
 /* ---- The fallback: the C library, which is exact, on a text of bounded length ---- */
@@ -163,7 +163,7 @@ static void make_locale(void)
 {
     made_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!made_locale)
-        abort(); /* cannot be: the C library has "C" built in */
+        abort(); /* cannot happen: the C library has "C" built in */
 }
 
 static locale_t c_locale(void)
@@ -173,7 +173,7 @@ static locale_t c_locale(void)
     return made_locale;
 }
 
-/* Writes digits without a point, FALLBACK_DIGITS_MAX and one more at the most, and an exponent: they round as |scan| does. */
+/* Writes at most FALLBACK_DIGITS_MAX + 1 digits without a point, and an exponent: together they round as |scan| does. */
 static void normalise(const struct number_scan *scan, char ret[FALLBACK_BYTES_MAX])
 {
     const char *p = scan->digits, *end = scan->digits_end;
@@ -201,7 +201,7 @@ static NEVER_INLINE const char *read_any_f32(const char *text, const char *end, 
         return NULL;
 
     uint64_t magnitude;
-    if (nearest_cut(&scan, &format_f32, &magnitude)) {
+    if (nearest_truncated(&scan, &format_f32, &magnitude)) {
         store_f32((uint32_t)magnitude, scan.negative, ret);
         return after;
     }
@@ -220,7 +220,7 @@ static NEVER_INLINE const char *read_any_f64(const char *text, const char *end, 
         return NULL;
 
     uint64_t magnitude;
-    if (nearest_cut(&scan, &format_f64, &magnitude)) {
+    if (nearest_truncated(&scan, &format_f64, &magnitude)) {
         store_f64(magnitude, scan.negative, ret);
         return after;
     }

@@ -1,10 +1,10 @@
 #include "api/number/scan.h"
 
-/* Written exponents saturate here: beyond the length of any text, which could shift the point back, and far from
- * overflowing an int64. */
+/* Written exponents saturate here: beyond the length of any text, whose digits could shift the point back, and far from overflowing
+ * an int64. */
 #define EXPONENT_MAX 100000000000000000
 
-/* Appends digits to the significand while it has room. */
+/* Appends digits to the significand while they fit. */
 static const char *take_digits(const char *p, const char *end, struct number_scan *scan)
 {
     if (scan->significand == 0)
@@ -25,17 +25,17 @@ static const char *take_digits(const char *p, const char *end, struct number_sca
     return p;
 }
 
-/* Passes over the digits that had no room. */
+/* Skips the digits that did not fit. */
 static const char *skip_digits(const char *p, const char *end, struct number_scan *scan)
 {
     for (; end - p >= 8; p += 8) {
         uint64_t word = number_load_eight(p);
         if (number_non_digits(word))
             break;
-        scan->cut |= word != 0;
+        scan->truncated |= word != 0;
     }
     for (; p < end && number_is_digit(*p); p++)
-        scan->cut |= *p != '0';
+        scan->truncated |= *p != '0';
     return p;
 }
 
@@ -67,14 +67,14 @@ const char *number_scan_any(const char *text, const char *end, struct number_sca
     if (*p == '0') {
         p++;
     } else {
-        const char *room_end = take_digits(p, end, &scan);
-        p = skip_digits(room_end, end, &scan);
-        scan.exponent = p - room_end;
+        const char *kept_end = take_digits(p, end, &scan);
+        p = skip_digits(kept_end, end, &scan);
+        scan.exponent = p - kept_end;
     }
     if (end - p >= 2 && *p == '.' && number_is_digit(p[1])) {
-        const char *room_end = take_digits(p + 1, end, &scan);
-        scan.exponent -= room_end - (p + 1);
-        p = skip_digits(room_end, end, &scan);
+        const char *kept_end = take_digits(p + 1, end, &scan);
+        scan.exponent -= kept_end - (p + 1);
+        p = skip_digits(kept_end, end, &scan);
     }
     scan.digits_end = p;
     if (p < end && (*p == 'e' || *p == 'E'))

@@ -1,10 +1,10 @@
-/* number_scan.h: the text of a decimal number, taken apart. number_read.h has the grammar.
+/* scan.h: the text of a decimal number, split into sign, significand and exponent. read.h has the grammar.
  *
- * Three scanners, each for what the one before leaves: what nearly every number of a tensor looks like takes a straight line
- * of code, inlined, in registers; the last takes any text, up to `end` and of any length, in linear time.
+ * Three scanners, each for what the one before leaves: nearly every number of a tensor is scanned in a straight line of inlined code,
+ * in registers; the last scanner takes any text, up to `end` and of any length, in linear time.
  *
- * Each returns the first byte after the number. number_scan_any returns NULL where there is none; the others also where it is
- * not of their kind or too near to `end`. */
+ * Each returns the first byte after the number. number_scan_any returns NULL where there is none; the others also where it is not of
+ * their kind or too near to `end`. */
 #ifndef ATTND_API_NUMBER_SCAN_H
 #define ATTND_API_NUMBER_SCAN_H
 
@@ -23,14 +23,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a word's first charac
 #define NUMBER_SHORT_BYTES_MAX 12                              /* what number_scan_short looks at */
 #define NUMBER_FAST_BYTES_MAX (1 + 7 + 1 + 18 + 1 + 1 + 2 + 1) /* what number_scan_fast looks at */
 
-/* A number's text, taken apart: the value is significand * 10^exponent; where `cut`, more than that and less than
- * (significand + 1) * 10^exponent. */
+/* The value is significand * 10^exponent; where `truncated`, more than that and less than (significand + 1) * 10^exponent. */
 struct number_scan {
     uint64_t significand; /* the first NUMBER_SIGNIFICAND_DIGITS_MAX significant digits, or all */
     int64_t exponent;
     int digit_count; /* of significand */
     bool negative;
-    bool cut;
+    bool truncated;
     const char *digits, *digits_end; /* the text without sign and exponent */
 };
 
@@ -44,13 +43,13 @@ NUMBER_INLINE uint64_t number_load_eight(const char *p)
     return word ^ 0x3030303030303030u;
 }
 
-/* Nonzero where some byte is no digit; its lowest set bit is then in the first such byte (later bytes may be wrong). */
+/* Nonzero where some byte is not a digit; its lowest set bit is then in the first such byte (later bytes may be wrong). */
 NUMBER_INLINE uint64_t number_non_digits(uint64_t word)
 {
     return ((word + 0x7676767676767676u) | word) & 0x8080808080808080u;
 }
 
-/* The value of eight digits: neighbours are joined into pairs, fours, and all. */
+/* The value of eight digits: neighbours are combined into pairs, fours, and all. */
 NUMBER_INLINE uint64_t number_eight_digits(uint64_t word)
 {
     word = (word * (10u << 8 | 1) >> 8) & 0x00ff00ff00ff00ffu;
@@ -65,9 +64,9 @@ NUMBER_INLINE bool number_is_digit(char c)
 
 /* ---- The scanners ---- */
 
-/* The usual text of a float32: a digit before the point and 1 to 8 after it, no exponent. Sets significand, exponent and sign.
- * Reading the next number has to wait for the end of this one, so that is found without a look at the sign first: from text[4]
- * on, since before that only a text like 0.5 can end. */
+/* What most float32 look like: a digit before the point and 1 to 8 after it, no exponent. Sets significand, exponent and sign.
+ * Reading the next number depends on the end of this one, so the end is found without waiting for the sign: from text[4] on, since
+ * only a text like 0.5 can end before. */
 NUMBER_INLINE const char *number_scan_short(const char *text, const char *end, struct number_scan *ret)
 {
     if (end - text < NUMBER_SHORT_BYTES_MAX)
@@ -89,7 +88,7 @@ NUMBER_INLINE const char *number_scan_short(const char *text, const char *end, s
     return after;
 }
 
-/* How many of a word's characters are digits before the first that is none, and their value. */
+/* How many of a word's characters are digits before the first that is not, and their value. */
 NUMBER_INLINE int number_leading_digits(uint64_t word, uint64_t *ret_value)
 {
     uint64_t stop = number_non_digits(word);
@@ -129,15 +128,15 @@ NUMBER_INLINE const char *number_scan_fast_exponent(const char *p, struct number
     return number_is_digit(*p) ? NULL : p;
 }
 
-/* The usual text of any number: at most 7 digits before the point, 18 after it, 19 in all, and 2 in an exponent. Sets
- * significand, exponent and sign. */
+/* What most numbers look like: at most 7 digits before the point, 18 after it, 19 in all, and 2 in an exponent. Sets significand,
+ * exponent and sign. */
 NUMBER_INLINE const char *number_scan_fast(const char *text, const char *end, struct number_scan *ret)
 {
     if (end - text < NUMBER_FAST_BYTES_MAX)
         return NULL;
     struct number_scan scan = {.negative = *text == '-'};
     const char *p = text + scan.negative;
-    if (p[1] == '.') { /* guessed by the processor: the next load need not wait for a count */
+    if (p[1] == '.') { /* predicted: the next load need not wait for a count */
         scan.digit_count = 1;
         scan.significand = (uint64_t)(*p - '0');
         if (!number_is_digit(*p))

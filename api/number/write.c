@@ -6,9 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "api/number/digits.h"
 #include "api/number/powers_of_ten.h"
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a word's first character is its lowest byte");
 
 __extension__ typedef unsigned __int128 uint128;
 
@@ -21,8 +20,6 @@ __extension__ typedef unsigned __int128 uint128;
 
 #define F32_DIGITS_MAX 9 /* of the shortest text */
 #define F64_DIGITS_MAX 17
-
-#define EIGHT_ZEROS 0x3030303030303030u
 
 /* A float is a sign, an exponent field and a fraction; `bias` makes it significand * 2^(field - bias), in integers. */
 #define F32_FRACTION_BITS 23
@@ -66,9 +63,9 @@ static inline int interval_log10(struct binary b)
 }
 
 /* Picks from the interval of numbers that read back as the float. lower, value and upper are 4 / 10^exponent times its ends
- * and the float, each rounded to odd; `open` where the ends are outside. A multiple of 10 inside is the only one: it has a
- * digit less or zeros at the end. Else it is the nearer of the two integers around value, or the one inside. Which it will be
- * can't be predicted, so the choice is by arithmetic. */
+ * and the float, each rounded to odd; `open` where the ends are outside. A multiple of 10 inside is the only one: it has
+ * fewer digits, or zeros at the end. Else it is the nearer of the two integers around value, or the one inside. Which one cannot be
+ * predicted, so the choice is made by arithmetic. */
 static inline struct decimal pick(uint64_t lower, uint64_t value, uint64_t upper, bool open, int exponent)
 {
     lower += open;
@@ -80,7 +77,7 @@ static inline struct decimal pick(uint64_t lower, uint64_t value, uint64_t upper
 
     uint64_t tens_inside = lower <= 4 * tens, next_tens_inside = 4 * tens + 40 <= upper;
     uint64_t ten = tens + 10 * next_tens_inside;
-    uint64_t ten_mask = -((tens_inside | next_tens_inside) & (below >= 10)); /* below 10 it would have no digit less */
+    uint64_t ten_mask = -((tens_inside | next_tens_inside) & (below >= 10)); /* below 10 it would not have fewer digits */
     return (struct decimal){(ten & ten_mask) | (unit & ~ten_mask), exponent};
 }
 
@@ -138,17 +135,7 @@ static inline void store_eight(char *out, uint64_t word)
     memcpy(out, &word, sizeof word);
 }
 
-/* The eight digits of v < 10^8, a byte each, the first one in the lowest: split into halves, pairs and digits at once. */
-static inline uint64_t eight_digits(uint32_t v)
-{
-    uint64_t fours = v / 10000 | (uint64_t)(v % 10000) << 32;
-    uint64_t hundreds = (fours * 10486 >> 20) & 0x0000007f0000007fu;
-    uint64_t pairs = hundreds | (fours - 100 * hundreds) << 16;
-    uint64_t tens = (pairs * 103 >> 10) & 0x000f000f000f000fu;
-    return tens | (pairs - 10 * tens) << 8;
-}
-
-/* How many of eight_digits' digits remain without the zeros at the end. */
+/* How many of eight digits remain without the zeros at the end. */
 static inline int significant(uint64_t eight)
 {
     return eight ? 8 - (__builtin_clzll(eight) >> 3) : 0;
@@ -165,18 +152,18 @@ static inline ALWAYS_INLINE struct digits spell(struct decimal d, int digits_max
 {
     int count = count_digits(d.significand);
     uint64_t aligned = d.significand * powers_of_ten_exact[digits_max - count];
-    struct digits ret = {.exponent = d.exponent + count - 1, .last = EIGHT_ZEROS};
+    struct digits ret = {.exponent = d.exponent + count - 1, .last = DIGITS_ZEROS};
     int last_count = 0;
     if (digits_max == F64_DIGITS_MAX) {
-        uint64_t last = eight_digits((uint32_t)(aligned % 100000000));
+        uint64_t last = digits_eight((uint32_t)(aligned % 100000000));
         aligned /= 100000000;
         last_count = significant(last);
         ret.last |= last;
     }
     uint32_t nine = (uint32_t)aligned;
-    uint64_t middle = eight_digits(nine % 100000000);
+    uint64_t middle = digits_eight(nine % 100000000);
     ret.first = (char)('0' + nine / 100000000);
-    ret.middle = middle | EIGHT_ZEROS;
+    ret.middle = middle | DIGITS_ZEROS;
     ret.count = last_count ? 9 + last_count : 1 + significant(middle);
     return ret;
 }
@@ -199,7 +186,7 @@ static inline void store_with_point(char *out, uint64_t word, int at)
 static inline ALWAYS_INLINE char *write_positional(const struct digits *d, bool below_one, char *out)
 {
     if (below_one) {
-        store_eight(out, EIGHT_ZEROS);
+        store_eight(out, DIGITS_ZEROS);
         out[1] = '.';
         out += 1 - d->exponent;
         store_digits(d, out);
@@ -238,7 +225,7 @@ static NEVER_INLINE char *write_scientific(struct decimal decimal, char *out)
     return out;
 }
 
-/* `below_one` tells as early as it can be known what decimal.exponent would tell last of all. */
+/* `below_one` is known early what decimal.exponent would only tell at the end. */
 static inline ALWAYS_INLINE char *write_decimal(struct decimal decimal, int digits_max, bool below_one, char *out)
 {
     struct digits d = spell(decimal, digits_max);
@@ -308,9 +295,9 @@ char *number_write_f64(double x, char *out)
 /* Writes v < 10^8 without zeros before it. Touches eight bytes. */
 static inline char *write_below_1e8(uint32_t v, char *out)
 {
-    uint64_t eight = eight_digits(v);
+    uint64_t eight = digits_eight(v);
     int zeros = v ? __builtin_ctzll(eight) / 8 : 7;
-    store_eight(out, (eight | EIGHT_ZEROS) >> 8 * zeros);
+    store_eight(out, (eight | DIGITS_ZEROS) >> 8 * zeros);
     return out + 8 - zeros;
 }
 
@@ -319,7 +306,7 @@ static inline char *write_below_1e16(uint64_t v, char *out)
     if (v < 100000000)
         return write_below_1e8((uint32_t)v, out);
     out = write_below_1e8((uint32_t)(v / 100000000), out);
-    store_eight(out, eight_digits((uint32_t)(v % 100000000)) | EIGHT_ZEROS);
+    store_eight(out, digits_eight((uint32_t)(v % 100000000)) | DIGITS_ZEROS);
     return out + 8;
 }
 
@@ -330,21 +317,21 @@ static char *write_fraction(uint64_t fraction, int decimals, char *out)
         *out = '0';
         return out + 1;
     }
-    /* No more is touched than a text this long needs: the integer before it is short then. */
+    /* Touches no more bytes than the longest text has: with this many decimals the integer part is short. */
     if (decimals <= 8) {
-        uint64_t eight = eight_digits((uint32_t)(fraction * powers_of_ten_exact[8 - decimals]));
-        store_eight(out, eight | EIGHT_ZEROS);
+        uint64_t eight = digits_eight((uint32_t)(fraction * powers_of_ten_exact[8 - decimals]));
+        store_eight(out, eight | DIGITS_ZEROS);
         return out + significant(eight);
     }
     uint64_t aligned = fraction * powers_of_ten_exact[NUMBER_DECIMALS_MAX - decimals];
-    uint64_t last = eight_digits((uint32_t)(aligned % 100000000));
-    uint64_t middle = eight_digits((uint32_t)(aligned / 100000000 % 100000000));
+    uint64_t last = digits_eight((uint32_t)(aligned % 100000000));
+    uint64_t middle = digits_eight((uint32_t)(aligned / 100000000 % 100000000));
     *out++ = (char)('0' + aligned / 10000000000000000);
     if (middle | last)
-        store_eight(out, middle | EIGHT_ZEROS);
+        store_eight(out, middle | DIGITS_ZEROS);
     if (last == 0)
         return out + significant(middle);
-    store_eight(out + 8, last | EIGHT_ZEROS);
+    store_eight(out + 8, last | DIGITS_ZEROS);
     return out + 8 + significant(last);
 }
 
@@ -363,8 +350,8 @@ static char *write_rounded(double x, int decimals, char *out)
         integer = (uint64_t)(scaled >> shift);
         scaled = (scaled & (one - 1)) * powers_of_ten_exact[decimals]; /* < 2^53 * 10^17 < 2^110 */
         fraction = (uint64_t)(scaled >> shift);
-        uint64_t nonfinite = (decimals > 0 ? fraction : integer) & 1;
-        fraction += (scaled & (one - 1)) + nonfinite > one >> 1; /* ties to even */
+        uint64_t odd = (decimals > 0 ? fraction : integer) & 1;
+        fraction += (scaled & (one - 1)) + odd > one >> 1; /* ties to even */
         if (fraction == powers_of_ten_exact[decimals]) {
             fraction = 0;
             integer++;
