@@ -8,11 +8,11 @@
 
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
-#include "tests/support/test_data.h"
 #include "tests/support/environment.h"
 #include "tests/support/json_tensor.h"
 #include "tests/support/number_text.h"
 #include "tests/support/request_check.h"
+#include "tests/support/test_data.h"
 
 #define HALF_A_DIGIT 0.51e-4
 

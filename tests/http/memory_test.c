@@ -6,8 +6,8 @@
 
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
-#include "tests/support/test_data.h"
 #include "tests/support/environment.h"
+#include "tests/support/test_data.h"
 
 #define MIB ((size_t)1 << 20)
 
