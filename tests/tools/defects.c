@@ -1,4 +1,4 @@
-/* faults.c: commits the fault that its argument names, so that a test can see a checker catch it.
+/* defects.c: has the defect that its argument names, so that a test can see a checker catch it.
  *
  *   heap      reads past a heap block      (AddressSanitizer, valgrind)
  *   leak      loses a heap block           (AddressSanitizer, valgrind)
@@ -68,14 +68,14 @@ int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
-        int (*commit)(int one);
-    } faults[] = {{"heap", heap}, {"leak", leak}, {"overflow", overflow}, {"cast", cast}, {"race", race}, {"none", none}};
+        int (*run)(int one);
+    } defects[] = {{"heap", heap}, {"leak", leak}, {"overflow", overflow}, {"cast", cast}, {"race", race}, {"none", none}};
 
     if (argc != 2)
         return 2;
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
-        if (strcmp(argv[1], faults[i].name) == 0)
-            return faults[i].commit(argc - 1); /* a 1 that the compiler cannot know */
-    (void)fprintf(stderr, "no fault named %s\n", argv[1]);
+    for (size_t i = 0; i < sizeof defects / sizeof defects[0]; i++)
+        if (strcmp(argv[1], defects[i].name) == 0)
+            return defects[i].run(argc - 1); /* a 1 that the compiler cannot know */
+    (void)fprintf(stderr, "no defect named %s\n", argv[1]);
     return 2;
 }
