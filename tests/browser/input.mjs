@@ -1,5 +1,6 @@
 // input.mjs: the form, the server's errors at its fields, pasted JSON, dropped files, own weights, token labels.
 
+import { spawnSync } from "node:child_process";
 import { after, ask, chooseCell, drawn, equal, near, ok, open, readTable, test, useJson, usePreset, useStage, useView, violations, stickingOut, world } from "./harness.mjs";
 
 const AS_PRINTED = 0.5e-4 + 1e-9;
@@ -16,15 +17,31 @@ async function drop(page, files) {
     await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
 }
 
+const NPY_ARRAYS = { f4: Float32Array, f8: Float64Array, u2: Uint16Array, i4: Int32Array };
+
+// A ZIP file as numpy.savez and savez_compressed write it. `files`: [name, bytes].
+function npz(files, method) {
+    const script = `import base64, io, json, sys, zipfile
+files = json.load(sys.stdin)
+out = io.BytesIO()
+with zipfile.ZipFile(out, "w", zipfile.${method}) as archive:
+    for name, data in files:
+        with archive.open(name, "w", force_zip64=True) as f: f.write(base64.b64decode(data))
+sys.stdout.buffer.write(out.getvalue())`;
+    const input = JSON.stringify(files.map(([name, bytes]) => [name, bytes.toString("base64")]));
+    return spawnSync("python3", ["-c", script], { input }).stdout;
+}
+
 // NumPy's format, version 1.0.
 function npy(shape, numbers, { type = "<f4", fortran = false } = {}) {
     const text = `{'descr': '${type}', 'fortran_order': ${fortran ? "True" : "False"}, 'shape': (${shape.join(", ")}${shape.length === 1 ? "," : ""}), }`;
     const header = text.padEnd(64 * Math.ceil((11 + text.length) / 64) - 11) + "\n";
-    const data = type === "<f8" ? Float64Array.from(numbers) : Float32Array.from(numbers);
+    const data = NPY_ARRAYS[type.slice(1)].from(numbers), bytes = Buffer.from(data.buffer);
+    if (type[0] === ">") bytes[`swap${8 * data.BYTES_PER_ELEMENT}`]();
     const head = Buffer.alloc(10);
     head.write("\x93NUMPY\x01\x00", "latin1");
     head.writeUInt16LE(header.length, 8);
-    return Buffer.concat([head, Buffer.from(header, "latin1"), Buffer.from(data.buffer)]);
+    return Buffer.concat([head, Buffer.from(header, "latin1"), bytes]);
 }
 
 // tensors: { name: [dtype, shape, bytes] }
@@ -149,12 +166,16 @@ test("your weights, of 2 to 5 axes", async (t) => {
     equal(await page.$$eval("#numbers tbody td", (cells) => cells.map((cell) => cell.textContent)), ["0.5000", "NaN", "∞", "−0.5000"], "what is not finite");
 });
 
-test("files are dropped: .npy, .safetensors, .json", async (t) => {
+test("files are dropped: .npy, .npz, .safetensors, .json", async (t) => {
     const page = await open(t);
     await after(page, () => drop(page, [["attention.npy", npy([2, 3], [0.5, 0.25, 0.25, 0, 0, 1])]]));
     near(await readTable(page), [[0.5, 0.25, 0.25], [0, 0, 1]], 0, ".npy");
     await after(page, () => drop(page, [["attention.npy", npy([2, 3], [0.5, 0, 0.25, 0, 0.25, 1], { type: "<f8", fortran: true })]]));
     near(await readTable(page), [[0.5, 0.25, 0.25], [0, 0, 1]], 0, ".npy, column by column");
+    for (const type of ["<u2", ">u2", ">f4", ">f8", ">i4"]) {
+        await after(page, () => drop(page, [["attention.npy", npy([1, 3], [0, 1, 40000], { type })]]));
+        near(await readTable(page), [[0, 1, 40000]], 0, type);
+    }
     await after(page, () => drop(page, [["layers.safetensors", safetensors({ "layer.0": ["F32", [1, 1, 1, 2], Float32Array.of(0.25, 0.75)],
         "layer.1": ["F32", [1, 1, 1, 2], Float32Array.of(0.5, 0.5)] })]]));
     await after(page, () => page.selectOption("#pick-layer", "1"));
@@ -164,6 +185,15 @@ test("files are dropped: .npy, .safetensors, .json", async (t) => {
     near(await readTable(page), [[0.25, 0.75]], 0, "float16");
     await after(page, () => drop(page, [["request.json", JSON.stringify({ seed: 7, x: { shape: [3, 4] }, projection: "identity", return: ["lse"], decimals: 2 })]]));
     near(await readTable(page), (await ask({ seed: 7, x: { shape: [3, 4] }, projection: "identity" }, ["weights"])).weights, AS_PRINTED, "a request");
+    const identity = npy([2, 2], [1, 0, 0, 1]), q = [[1, 0], [0, 1]];
+    for (const method of ["ZIP_STORED", "ZIP_DEFLATED"]) {
+        await after(page, () => drop(page, [["all.npz", npz(["q.npy", "k.npy", "v.npy"].map((name) => [name, identity]), method)]]));
+        near(await readTable(page), (await ask({ query: q, key: q, value: q }, ["weights"])).weights, AS_PRINTED, `.npz, ${method}`);
+    }
+    await drop(page, [["bad.npz", identity]]);
+    await page.waitForFunction(() => /bad\.npz: this is not a \.npz file/.test(document.getElementById("problem").textContent));
+    await drop(page, [["empty.npy", npy([0, 0], [])]]);
+    await page.waitForFunction(() => /empty\.npy: these weights are empty: 0 × 0/.test(document.getElementById("problem").textContent));
     await drop(page, [["bad.npy", Buffer.from("nonsense, and longer than twelve")]]);
     await page.waitForFunction(() => /bad\.npy: this is not a \.npy file/.test(document.getElementById("problem").textContent));
 });

@@ -43,6 +43,10 @@ test("heads: opened by a click, collected by shift-click, their mean", async (t)
     await useView(page, "lines");
     const strokes = await page.$$eval("#lines path", (paths) => [...new Set(paths.map((path) => path.getAttribute("stroke")))]);
     equal(strokes.length, 2, "a colour a head");
+    equal(await page.$$eval("#lines-legend span", (all) => all.map((one) => one.textContent)), ["head 2", "head 5"], "the legend");
+    const ends = await page.$$eval("#lines path", (paths) => [...new Set(paths.filter((path) => path.dataset.row === "0" && path.dataset.col === "0").map((path) => path.getAttribute("d")))]);
+    equal(ends.length, 2, "query 0 to key 0: a line a head, side by side");
+    ok(/^head [25]: query 0 → key 0: 100\.00 %$/.test(await page.$eval("#lines path[data-row='0'] title", (title) => title.textContent)), "a line says whose it is");
     await useView(page, "heads");
     await after(page, () => page.click("[aria-label='Head 3']"));
     equal(await page.inputValue("#pick-head"), "3", "opened");
@@ -97,6 +101,9 @@ test("stages side by side with one cursor", async (t) => {
 test("compare: precision, scale, corners, pinned; the largest difference is found", async (t) => {
     const page = await open(t);
     await useView(page, "compare");
+    equal(await page.inputValue("#compare-with"), "scale", "what it opens on");
+    await after(page, () => page.selectOption("#compare-with", "float64"));
+    await page.waitForFunction(() => /precision/.test(document.querySelector("#picture .hint").textContent));
     const found = () => page.waitForFunction(() => /Largest difference|different shapes/.test(document.getElementById("largest").textContent)).then(() => page.textContent("#largest"));
     const size = async () => Number(/difference ([\d.e-]+)/.exec(await found())[1]);
     ok(await size() < 1e-6, "float32 and float64 are close");
@@ -117,6 +124,45 @@ test("compare: precision, scale, corners, pinned; the largest difference is foun
     await after(page, () => page.selectOption("#compare-with", "corner"));
     await page.waitForFunction(() => /bottom_right/.test(document.querySelector("#picture .hint").textContent));
     ok(await size() > 0.1, "the corners differ");
+});
+
+test("compare: what cannot be compared leaves no picture, and says why; masked cells count; scales have bars", async (t) => {
+    t.expect(/status of 422/);
+    const page = await open(t), said = (pattern) => page.waitForFunction((text) => new RegExp(text).test(document.getElementById("largest").textContent), pattern);
+    await useView(page, "compare");
+    await said("Largest difference");
+    equal(await page.locator("#picture .colorbar").count(), 3, "bars");
+    await after(page, () => page.selectOption("#compare-with", "causal"));
+    await after(page, () => page.click("[data-stage=masked_scores]"));
+    await said("The finite numbers do not differ. In 28 cells only one");
+    await after(page, () => page.selectOption("#compare-with", "patch"));
+    await said("Type the fields to change");
+    for (const [text, pattern] of [["{\"scale\": ", "are not JSON"], ["3", "are an object"], ["{\"scale\": \"x\"}", "The other run failed"]]) {
+        await after(page, () => page.fill("#compare-patch", text).then(() => page.press("#compare-patch", "Enter")));
+        await said(pattern);
+        equal([text, await page.isVisible("#compare-0")], [text, false], "a picture");
+    }
+    ok(await page.isVisible("#problem"), "the server's words");
+    await after(page, () => page.fill("#compare-patch", "{\"scale\": 0.5}").then(() => page.press("#compare-patch", "Enter")));
+    await said("Largest difference|28 cells|No difference");
+    equal([await page.isVisible("#problem"), await page.isVisible("#compare-0")], [false, true], "mended");
+});
+
+test("shapes with a 0 are said to have nothing to draw", async (t) => {
+    const page = await open(t);
+    for (const [query, key, text] of [[[0, 4], [0, 4], "0 queries and 0 keys"], [[2, 4], [0, 4], "2 queries and 0 keys"]]) {
+        await useJson(page, { seed: 1, query: { shape: query }, key: { shape: key }, value: { shape: key } });
+        ok((await page.textContent("#picture")).startsWith(text), await page.textContent("#picture"));
+    }
+    await usePreset(page, "notebook");
+    ok(await page.isVisible("#map"), "and back");
+});
+
+test("on paper there is the picture with its cell, and no controls", async (t) => {
+    const page = await open(t);
+    await page.emulateMedia({ media: "print" });
+    equal(await Promise.all(["#map", "#cell", "#story", "#request", "header", "#palette", "#permalink"].map((selector) => page.isVisible(selector))),
+        [true, true, true, false, false, false, false], "visible");
 });
 
 test("hide the first key, log and per-row scales", async (t) => {

@@ -21,7 +21,7 @@ export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null,
 
 export const VIEW_DEFAULTS = {
     tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, palette: "viridis", mode: "linear",
-    hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "float64", patch: "",
+    hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "scale", patch: "",
 };
 
 class App {
@@ -103,9 +103,8 @@ class App {
 
     show(run) {
         this.cancel();
-        this.problem = null;
         this.tell("request");
-        this.tell("problem");
+        this.clearProblem();
         this.take(run);
     }
 
@@ -156,13 +155,17 @@ class App {
         this.tell("problem");
     }
 
+    clearProblem() {
+        this.problem = null;
+        this.tell("problem");
+    }
+
     async compute() {
         const { request } = this;
         if (this.weights) return;
         const reply = await this.busyWith("Computing", (signal) => compute(request, namesFor(request), signal));
         if (!reply) return;
-        this.problem = null;
-        this.tell("problem");
+        this.clearProblem();
         this.take(new Run(request, reply));
         await this.need(this.view.stage);
     }

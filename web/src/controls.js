@@ -2,6 +2,7 @@
 
 import { app } from "./app.js";
 import { LANGUAGES } from "./code.js";
+import { colorBar } from "./color_bar.js";
 import { MODES, PALETTES } from "./color.js";
 import { $, announce, h, onFrame } from "./dom.js";
 import { EXPORTS, save } from "./export.js";
@@ -10,8 +11,6 @@ import { REASONS } from "./mask_reasons.js";
 import { encode } from "./permalink.js";
 import { MEAN } from "./run.js";
 import { REASON_COLORS } from "./tile_cache.js";
-
-const BAR_WIDTH = 220, BAR_HEIGHT = 12;
 
 function stepper(name, title, count, get, set, more = []) {
     const choices = [...Array.from({ length: count }, (_, i) => [String(i), String(i)]), ...more];
@@ -46,17 +45,6 @@ function slider(id, title, name, { min, max, step, text }) {
 }
 
 const redraw = onFrame(() => app.tell("redraw"));
-
-function colorBar(scale) {
-    const canvas = h("canvas", { width: BAR_WIDTH, height: BAR_HEIGHT, "aria-hidden": "true" }), context = canvas.getContext("2d");
-    scale.colors.forEach((color, i) => {
-        context.fillStyle = `rgb(${color.join(",")})`;
-        context.fillRect(Math.floor((i / scale.colors.length) * BAR_WIDTH), 0, 2, BAR_HEIGHT);
-    });
-    const ticks = [0, 0.25, 0.5, 0.75, 1].map((t) => h("span", {}, number(scale.valueAt(t)).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")));
-    return h("div", { class: "colorbar", role: "img", "aria-label": `Colours from ${number(scale.valueAt(0))} to ${number(scale.valueAt(1))}${scale.mode === "row" ? " of each row's largest" : ""}` },
-        canvas, h("div", { class: "ticks" }, ticks), scale.mode === "row" && h("span", { class: "hint" }, "of each row's largest"));
-}
 
 function reasonLegend() {
     const possible = app.maskReasons?.possible ?? [];

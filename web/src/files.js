@@ -2,7 +2,7 @@
 
 import { Tensor, product } from "./tensor.js";
 
-const NUMBER_BYTES = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, U8: 1, I8: 1, BOOL: 1 };
+const scratch = new Float32Array(1), scratchBits = new Uint32Array(scratch.buffer);
 
 function halfToNumber(bits) {
     const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
@@ -10,30 +10,37 @@ function halfToNumber(bits) {
     return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
 }
 
-function brainToFloats(view, count) {
-    const bits = new Uint32Array(count);
-    for (let i = 0; i < count; i++) bits[i] = view.getUint16(2 * i, true) << 16;
-    return new Float32Array(bits.buffer);
+function brainToNumber(bits) {
+    scratchBits[0] = bits << 16;
+    return scratch[0];
 }
 
-function read(view, count, bytes, get, into = Float32Array) {
-    const data = new into(count);
-    for (let i = 0; i < count; i++) data[i] = get(i * bytes);
-    return data;
-}
+// By safetensors' names: bytes of a number, how a DataView reads one, and the array that holds them all exactly.
+const DTYPES = {
+    F64: { bytes: 8, get: (view, at, little) => view.getFloat64(at, little), array: Float64Array },
+    F32: { bytes: 4, get: (view, at, little) => view.getFloat32(at, little), array: Float32Array },
+    F16: { bytes: 2, get: (view, at, little) => halfToNumber(view.getUint16(at, little)), array: Float32Array },
+    BF16: { bytes: 2, get: (view, at, little) => brainToNumber(view.getUint16(at, little)), array: Float32Array },
+    I64: { bytes: 8, get: (view, at, little) => Number(view.getBigInt64(at, little)), array: Float64Array },
+    U64: { bytes: 8, get: (view, at, little) => Number(view.getBigUint64(at, little)), array: Float64Array },
+    I32: { bytes: 4, get: (view, at, little) => view.getInt32(at, little), array: Float64Array },
+    U32: { bytes: 4, get: (view, at, little) => view.getUint32(at, little), array: Float64Array },
+    I16: { bytes: 2, get: (view, at, little) => view.getInt16(at, little), array: Float32Array },
+    U16: { bytes: 2, get: (view, at, little) => view.getUint16(at, little), array: Float32Array },
+    I8: { bytes: 1, get: (view, at) => view.getInt8(at), array: Float32Array },
+    U8: { bytes: 1, get: (view, at) => view.getUint8(at), array: Float32Array },
+    BOOL: { bytes: 1, get: (view, at) => view.getUint8(at), array: Float32Array },
+};
 
-function numbersOf(buffer, offset, dtype, count) {
-    const view = new DataView(buffer, offset, count * NUMBER_BYTES[dtype]);
-    switch (dtype) {
-        case "F32": return new Float32Array(offset % 4 ? buffer.slice(offset, offset + 4 * count) : buffer, offset % 4 ? 0 : offset, count);
-        case "F64": return new Float64Array(buffer.slice(offset, offset + 8 * count));
-        case "F16": return read(view, count, 2, (at) => halfToNumber(view.getUint16(at, true)));
-        case "BF16": return brainToFloats(view, count);
-        case "I64": return read(view, count, 8, (at) => Number(view.getBigInt64(at, true)), Float64Array);
-        case "I32": return read(view, count, 4, (at) => view.getInt32(at, true), Float64Array);
-        case "I8": return read(view, count, 1, (at) => view.getInt8(at));
-        default: return read(view, count, 1, (at) => view.getUint8(at));
-    }
+function readTensor(buffer, offset, dtype, shape, little = true) {
+    const { bytes, get, array } = DTYPES[dtype], count = product(shape), isNative = little && (dtype === "F32" || dtype === "F64");
+    const data = isNative ? new array(offset % bytes ? buffer.slice(offset, offset + bytes * count) : buffer, offset % bytes ? 0 : offset, count) : new array(count);
+    const view = new DataView(buffer, offset, count * bytes);
+    if (!isNative) for (let i = 0; i < count; i++) data[i] = get(view, i * bytes, little);
+    const tensor = new Tensor(shape, data);
+    tensor.boolean = dtype === "BOOL";
+    tensor.integer = /^(I|U(16|32|64))/.test(dtype);
+    return tensor;
 }
 
 // Returns { tensors: Map(name -> Tensor), metadata }.
@@ -45,13 +52,10 @@ export function readSafetensors(buffer) {
     const tensors = new Map();
     for (const [name, entry] of Object.entries(header)) {
         if (name === "__metadata__") continue;
-        const bytes = NUMBER_BYTES[entry.dtype], [from, to] = entry.data_offsets, count = product(entry.shape);
+        const bytes = DTYPES[entry.dtype]?.bytes, [from, to] = entry.data_offsets;
         if (!bytes) throw new Error(`${name}: the page does not read dtype ${entry.dtype}`);
-        if (to - from !== count * bytes || start + to > buffer.byteLength) throw new Error(`${name}: offsets and shape disagree`);
-        const tensor = new Tensor(entry.shape, numbersOf(buffer, start + from, entry.dtype, count));
-        tensor.boolean = entry.dtype === "BOOL";
-        tensor.integer = entry.dtype[0] === "I";
-        tensors.set(name, tensor);
+        if (to - from !== product(entry.shape) * bytes || start + to > buffer.byteLength) throw new Error(`${name}: offsets and shape disagree`);
+        tensors.set(name, readTensor(buffer, start + from, entry.dtype, entry.shape));
     }
     return { tensors, metadata: header.__metadata__ ?? {} };
 }
@@ -85,8 +89,9 @@ export function writeSafetensors(tensors, metadata) {
     return new Blob([length.buffer, text, ...parts], { type: "application/octet-stream" });
 }
 
-const NUMPY = { f8: "F64", f4: "F32", f2: "F16", i8: "I64", i4: "I32", i1: "I8", u1: "U8", b1: "BOOL" };
+const NUMPY = { f8: "F64", f4: "F32", f2: "F16", i8: "I64", u8: "U64", i4: "I32", u4: "U32", i2: "I16", u2: "U16", i1: "I8", u1: "U8", b1: "BOOL" };
 
+// From NumPy's column-major order.
 function toRowMajor(tensor) {
     const { shape, data } = tensor, out = new data.constructor(data.length), index = shape.map(() => 0);
     const strides = shape.map((_, axis) => product(shape.slice(0, axis)));
@@ -94,7 +99,7 @@ function toRowMajor(tensor) {
         out[i] = data[index.reduce((sum, x, axis) => sum + x * strides[axis], 0)];
         for (let axis = shape.length - 1; axis >= 0 && ++index[axis] === shape[axis]; axis--) index[axis] = 0;
     }
-    return new Tensor(shape, out);
+    return Object.assign(new Tensor(shape, out), { boolean: tensor.boolean, integer: tensor.integer });
 }
 
 export function readNumpy(buffer) {
@@ -103,15 +108,10 @@ export function readNumpy(buffer) {
     const wide = bytes[6] >= 2, start = wide ? 12 : 10;
     const headerBytes = wide ? view.getUint32(8, true) : view.getUint16(8, true);
     const header = new TextDecoder("latin1").decode(bytes.subarray(start, start + headerBytes));
-    const type = /'descr':\s*'([<>|=])([a-z]\d)'/.exec(header), shape = /'shape':\s*\(([^)]*)\)/.exec(header);
-    if (!type || !shape || !NUMPY[type[2]] || type[1] === ">")
-        throw new Error(`the page does not read this .npy file's type: ${header.slice(0, 60)}`);
-    const axes = shape[1].split(",").filter((part) => part.trim()).map(Number);
-    const count = product(axes), offset = start + headerBytes;
-    if (offset + count * NUMBER_BYTES[NUMPY[type[2]]] > buffer.byteLength) throw new Error("this .npy file ends too early");
-    const tensor = new Tensor(axes, numbersOf(buffer, offset, NUMPY[type[2]], count));
-    const ordered = /'fortran_order':\s*True/.test(header) ? toRowMajor(tensor) : tensor;
-    ordered.boolean = type[2] === "b1";
-    ordered.integer = type[2][0] === "i";
-    return ordered;
+    const [, order, type] = /'descr':\s*'([<>|=])([a-z]\d)'/.exec(header) ?? [], [, axes] = /'shape':\s*\(([^)]*)\)/.exec(header) ?? [], dtype = NUMPY[type];
+    if (!dtype || axes === undefined) throw new Error(`the page does not read this .npy file's type: ${header.slice(0, 60)}`);
+    const shape = axes.split(",").filter((part) => part.trim()).map(Number), offset = start + headerBytes;
+    if (offset + product(shape) * DTYPES[dtype].bytes > buffer.byteLength) throw new Error("this .npy file ends too early");
+    const tensor = readTensor(buffer, offset, dtype, shape, order !== ">");
+    return /'fortran_order':\s*True/.test(header) ? toRowMajor(tensor) : tensor;
 }

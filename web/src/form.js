@@ -181,7 +181,7 @@ function jsonPart() {
 
 export function createForm(host) {
     const rows = (more) => FIELDS.filter((spec) => Boolean(spec.more) === more).map(field);
-    const picker = h("input", { type: "file", id: "file", accept: ".json,.safetensors,.npy", multiple: true, class: "sr",
+    const picker = h("input", { type: "file", id: "file", accept: ".json,.safetensors,.npy,.npz", multiple: true, class: "sr",
         onchange: (event) => takeFiles(event.target.files) });
     host.append(h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); run(); } },
         h("h2", {}, "Request"),

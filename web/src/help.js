@@ -13,7 +13,7 @@ const KEYS = [
 export function openHelp() {
     const dialog = $("help-dialog");
     dialog.replaceChildren(h("h2", { id: "help-title" }, "attnd"),
-        h("p", {}, "Choose a preset, change the request, click a cell. Drop a .json, .safetensors or .npy file anywhere: a request, its tensors "
+        h("p", {}, "Choose a preset, change the request, click a cell. Drop a .json, .safetensors, .npy or .npz file anywhere: a request, its tensors "
             + "or your own attention weights, [Tq, Tk] up to [layers, batch, heads, Tq, Tk]. The address holds everything you see, so it can be shared."),
         h("dl", { class: "keys" }, KEYS.flatMap(([keys, text]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, text)])),
         !app.offline && h("p", { class: "hint" }, h("a", { href: "licenses.txt" }, "Licences of the libraries in this page")),

@@ -5,6 +5,7 @@ import { bodyOfCurl, isCurl } from "./curl.js";
 import { $, announce } from "./dom.js";
 import { FIELD_NAMES } from "./fields.js";
 import { readNumpy, readSafetensors } from "./files.js";
+import { readNpz } from "./npz.js";
 import { X, formOf } from "./request.js";
 import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
 
@@ -30,6 +31,7 @@ function readText(text, name) {
 async function readFile(file) {
     const buffer = await file.arrayBuffer(), stem = file.name.replace(/\.\w+$/, "");
     if (file.name.endsWith(".npy")) return { tensors: new Map([[stem, readNumpy(buffer)]]) };
+    if (file.name.endsWith(".npz")) return { tensors: await readNpz(buffer) };
     if (!file.name.endsWith(".safetensors")) return readText(new TextDecoder().decode(buffer), stem);
     const { tensors, metadata } = readSafetensors(buffer);
     if (metadata.source && metadata.applied && tensors.has("weights"))

@@ -71,8 +71,22 @@ function showNothing() {
     viewName = "";
 }
 
+// Shapes with a 0 are computed like others, but have no cells.
+function showNoCells() {
+    const { Tq, Tk } = app.run.dims;
+    showNothing();
+    $("picture").append(h("p", { class: "hint" }, `${Tq} queries and ${Tk} keys: there is nothing to draw.`));
+    renderApplied($("applied"));
+    tellDrawn();
+}
+
+function tellDrawn() {
+    document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+}
+
 const render = onFrame(() => {
     if (!app.run) return showNothing();
+    if (!app.run.cells) return showNoCells();
     const other = app.view.tab !== viewName, focused = other && $("picture").contains(document.activeElement);
     showView();
     if (view.needs && app.run.cells <= 1 << 22) app.need(...view.needs());
@@ -85,8 +99,8 @@ const render = onFrame(() => {
     renderApplied($("applied"));
     showStale();
     if (!performance.getEntriesByName("first-picture").length) performance.mark("first-picture");
-    document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
     document.body.dataset.renderMs = (performance.now() - begun).toFixed(1);
+    tellDrawn();
 });
 
 function showStory() {

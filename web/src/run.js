@@ -149,19 +149,20 @@ export class Run {
     }
 }
 
-// b - a, with the largest absolute difference and its place; null if the shapes differ.
+// b - a, with the largest finite difference, its place, and how many cells are finite in only one; null if the shapes differ.
 export function differenceOf(a, b) {
     if (a.rows !== b.rows || a.cols !== b.cols) return null;
     const data = new Float64Array(a.data.length);
-    let largest = 0, at = 0;
+    let largest = 0, at = 0, cells = 0;
     for (let i = 0; i < data.length; i++) {
         const same = a.data[i] === b.data[i];
         data[i] = same ? 0 : b.data[i] - a.data[i];
+        if (Number.isFinite(a.data[i]) !== Number.isFinite(b.data[i])) cells++;
         if (Math.abs(data[i]) > largest && Number.isFinite(data[i])) {
             largest = Math.abs(data[i]);
             at = i;
         }
     }
-    return { rows: a.rows, cols: a.cols, data, largest, at: [Math.floor(at / a.cols), at % a.cols] };
+    return { rows: a.rows, cols: a.cols, data, largest, cells, at: [Math.floor(at / a.cols), at % a.cols] };
 }
 

@@ -4,28 +4,12 @@ import { compute } from "../api.js";
 import { app, isDark } from "../app.js";
 import { announce, h } from "../dom.js";
 import { Scale, extent } from "../color.js";
+import { colorBar } from "../color_bar.js";
 import { number } from "../format.js";
 import { HeatMap } from "../heatmap.js";
 import { MaskReasons } from "../mask_reasons.js";
 import { Run, differenceOf } from "../run.js";
-import { parseJson } from "../tensor.js";
-
-// How the other run's request differs: fields to set; null removes one.
-const VARIATIONS = [
-    { name: "float64", title: "the other precision", patch: (r) => ({ precision: r.precision === "float64" ? "float32" : "float64" }) },
-    { name: "scale", title: "scaled or not", patch: (r) => (r.scale === undefined ? { scale: 1 } : { scale: null }) },
-    { name: "corner", title: "the other causal corner", patch: (r) => ({ causal: r.causal === "bottom_right" ? "top_left" : "bottom_right" }) },
-    { name: "causal", title: "causal or not", patch: (r) => (r.causal ? { causal: null } : { causal: "top_left" }) },
-    { name: "bare", title: "without softcap, ALiBi, window, sinks", patch: () => ({ softcap: null, alibi: null, window: null, sinks: null }) },
-    { name: "patch", title: "other fields", patch: () => parseJson(app.view.patch || "{}") },
-    { name: "pinned", title: "the pinned run" },
-];
-
-function patched(request, patch) {
-    const out = { ...request, ...patch };
-    for (const [name, value] of Object.entries(out)) if (value === null) delete out[name];
-    return out;
-}
+import { VARIATIONS, patched } from "../variations.js";
 
 export function create(host) {
     const select = h("select", { id: "compare-with", onchange: () => app.setView({ compare: select.value }) },
@@ -47,10 +31,11 @@ export function create(host) {
                 announce(sentence([i, j]));
             },
             onView: (transform) => panels.forEach((panel) => panel.map !== map && panel.map.setTransform(transform)),
-        }, { compact: true });
+        });
         canvas.map = map;
-        strip.append(h("figure", {}, h("figcaption", {}, h("b", {}, title), " ", value), h("div", { class: "map" }, canvas)));
-        return { map, value, canvas };
+        const bar = h("div");
+        strip.append(h("figure", {}, h("figcaption", {}, h("b", {}, title), " ", value), h("div", { class: "map" }, canvas), bar));
+        return { map, value, bar };
     });
 
     function valueAt(panel, cell) {
@@ -74,37 +59,57 @@ export function create(host) {
         const variation = VARIATIONS.find(({ name }) => name === app.view.compare);
         if (variation.name === "pinned") return app.pinned;
         if (app.run.weightsOnly || app.offline) return null;
-        const request = patched(app.run.request, variation.patch(app.run.request)), id = JSON.stringify([request, stage]) + app.run.cells;
+        const patch = variation.patch(app.run.request);
+        if (!patch) return null;
+        const request = patched(app.run.request, patch), id = JSON.stringify([request, stage]) + app.run.cells;
         if (otherOf === id && other.base === app.run) return other;
         const names = [...new Set(["weights", stage])].filter((name) => name !== "bias");
         const reply = await app.busyWith("Computing the other run", (signal) => compute(request, names, signal));
         if (!reply) return undefined;
+        if (!app.stale) app.clearProblem();
         const run = new Run(request, reply);
         otherOf = id;
-        return (other = { run, maskReasons: new MaskReasons(run), base: app.run, name: JSON.stringify(variation.patch(app.run.request)) });
+        return (other = { run, maskReasons: new MaskReasons(run), base: app.run, name: JSON.stringify(patch) });
+    }
+
+    // Without a picture: that of another comparison would be taken for this one's.
+    function showNone(text) {
+        strip.hidden = true;
+        found.textContent = text;
+    }
+
+    function missing() {
+        if (app.view.compare === "pinned" || app.run.weightsOnly) return "Pin a run, then look at another one.";
+        return app.view.compare === "patch" ? "Type the fields to change." : "";
+    }
+
+    function showPanel({ map, bar }, picture) {
+        map.show(picture);
+        map.point(null, app.view.cell);
+        bar.replaceChildren(colorBar(picture.scale));
+    }
+
+    function largest({ largest: size, at: [i, j], cells }, a, b) {
+        const only = cells && ` In ${cells} cell${cells === 1 ? "" : "s"} only one of them has a finite number.`;
+        if (size === 0) return [cells ? "The finite numbers do not differ." : "No difference at all.", only || ""];
+        return [`Largest difference ${size.toPrecision(4)} at `,
+            h("button", { type: "button", class: "link", onclick: () => app.setView({ cell: [i, j] }) }, `query ${i} → key ${j}`),
+            `: A ${number(a.data[i * a.cols + j])}, B ${number(b.data[i * a.cols + j])}.`, only || ""];
     }
 
     function show(b) {
         const stage = app.view.stage === "bias" ? "weights" : app.view.stage, a = app.matrix(stage);
         const bMatrix = b?.run.matrix(stage, { ...app.at(), layer: 0, batch: Math.min(app.view.batch, b.run.dims.B - 1) });
         const difference = a && bMatrix && differenceOf(a, bMatrix);
-        strip.hidden = !difference;
-        if (!difference) {
-            found.textContent = !b ? app.view.compare === "pinned" || app.run.weightsOnly ? "Pin a run, then look at another one." : ""
-                : `These have different shapes: ${a?.rows} × ${a?.cols} and ${bMatrix?.rows} × ${bMatrix?.cols}.`;
-            return;
-        }
+        if (!difference) return showNone(b ? `These have different shapes: ${a?.rows} × ${a?.cols} and ${bMatrix?.rows} × ${bMatrix?.cols}.` : missing());
+        strip.hidden = false;
         const max = Math.max(extent([a]).max, extent([bMatrix]).max), { mode, palette } = app.view, signed = stage !== "weights";
         const scale = new Scale({ signed, max, mode, palette, dark: isDark() });
         const diverging = new Scale({ signed: true, max: difference.largest, mode: "linear", dark: isDark() });
-        panels[0].map.show(app.pictureOf(a, stage, scale, app.maskReasons));
-        panels[1].map.show(app.pictureOf(bMatrix, stage, scale, b.maskReasons));
-        panels[2].map.show({ ...app.pictureOf(difference, stage, diverging, null), hidesMasked: false });
-        for (const panel of panels) panel.map.point(null, app.view.cell);
-        const [i, j] = difference.at;
-        found.replaceChildren(difference.largest === 0 ? "No difference at all." : h("span", {}, `Largest difference ${difference.largest.toPrecision(4)} at `,
-            h("button", { type: "button", class: "link", onclick: () => app.setView({ cell: [i, j] }) }, `query ${i} → key ${j}`),
-            `: A ${number(a.data[i * a.cols + j])}, B ${number(bMatrix.data[i * a.cols + j])}`));
+        showPanel(panels[0], app.pictureOf(a, stage, scale, app.maskReasons));
+        showPanel(panels[1], app.pictureOf(bMatrix, stage, scale, b.maskReasons));
+        showPanel(panels[2], { ...app.pictureOf(difference, stage, diverging, null), hidesMasked: false });
+        found.replaceChildren(h("span", {}, largest(difference, a, bMatrix)));
     }
 
     return {
@@ -114,10 +119,11 @@ export function create(host) {
             patch.hidden = app.view.compare !== "patch";
             patch.value = app.view.patch;
             otherRun(app.view.stage).then((b) => {
-                if (b === undefined || app.view.tab !== "compare") return;
+                if (app.view.tab !== "compare") return;
+                if (b === undefined) return void (app.problem && showNone("The other run failed; the reason is above."));
                 about.textContent = `A: ${app.name}. B: ${b ? (b === app.pinned ? `pinned, ${b.name}` : `the same with ${b.name}`) : "nothing yet"}.`;
                 show(b);
-            }, (error) => app.fail(error));
+            }).catch((error) => showNone(`${error.message}.`));
             return true;
         },
         cell() {

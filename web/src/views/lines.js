@@ -6,10 +6,11 @@ import { app } from "../app.js";
 import { h, svg } from "../dom.js";
 import { cut, share, visible } from "../format.js";
 import { MEAN } from "../run.js";
-import { describe } from "../explain.js";
 
 const ROW = 22, TOP = 26, TOKENS_MAX = 400, LINES_MAX = 4000, LABEL_CHARACTERS = 16;
+const HEAD_STEP_MAX = 4;
 const link = linkHorizontal();
+const nameOf = (head) => (head === MEAN ? "mean of all heads" : `head ${head}`);
 
 // The topk largest weights of each of the rows, down to the threshold, in rising order.
 function strongest(matrix, rows, topk, threshold, hideFirst, head) {
@@ -30,11 +31,21 @@ export function create(host) {
     let lit = null; // ["row" | "col", index] under the cursor or with the focus
     const picture = svg("svg", { class: "lines", id: "lines", role: "group", "aria-label": "Queries and keys, joined by attention" });
     const about = h("p", { class: "hint", "aria-live": "polite", id: "lines-about" });
-    host.append(h("div", { class: "lines-wrap" }, picture), about);
+    const legend = h("p", { class: "legend", id: "lines-legend" });
+    host.append(legend, h("div", { class: "lines-wrap" }, picture), about);
 
     const label = (labels, i) => cut(visible(labels?.[i] ?? i), LABEL_CHARACTERS);
     const heads = () => (app.view.heads.length ? app.view.heads : [app.view.head]);
     const color = (head, at) => (heads().length > 1 ? schemeTableau10[at % 10] : "var(--accent)");
+
+    function showLegend() {
+        legend.hidden = heads().length < 2;
+        legend.replaceChildren(...heads().map((head, at) => {
+            const swatch = h("i");
+            swatch.style.background = color(head, at);
+            return h("span", {}, swatch, nameOf(head));
+        }));
+    }
 
     function light(what) {
         lit = what;
@@ -50,17 +61,16 @@ export function create(host) {
     }
 
     function strengthOf(token) {
-        const matrix = app.matrix("weights", heads()[0]), other = Number(token.dataset.index);
-        const [i, j] = lit[0] === "row" ? [lit[1], other] : [other, lit[1]];
-        return matrix.data[i * matrix.cols + j];
+        const other = Number(token.dataset.index), [i, j] = lit[0] === "row" ? [lit[1], other] : [other, lit[1]];
+        return Math.max(...heads().map((head) => app.matrix("weights", head)).map(({ data, cols }) => data[i * cols + j]));
     }
 
     function sentence() {
         const matrix = app.matrix("weights", heads()[0]), row = lit[0] === "row", n = row ? matrix.cols : matrix.rows;
         const at = (x) => matrix.data[row ? lit[1] * matrix.cols + x : x * matrix.cols + lit[1]];
         const best = Array.from({ length: n }, (_, x) => x).sort((a, b) => at(b) - at(a)).slice(0, 3).filter((x) => at(x) > 0);
-        const names = best.map((x) => `${label(row ? app.labels.cols : app.labels.rows, x)} ${share(at(x))}`).join(", ");
-        return row ? `Query ${label(app.labels.rows, lit[1])} looks at ${names || "nothing"}` : `Key ${label(app.labels.cols, lit[1])} is looked at by ${names || "none"}`;
+        const where = heads().length > 1 ? ` in ${nameOf(heads()[0])}` : "", names = best.map((x) => `${label(row ? app.labels.cols : app.labels.rows, x)} ${share(at(x))}`).join(", ");
+        return row ? `Query ${label(app.labels.rows, lit[1])} looks at ${names || "nothing"}${where}` : `Key ${label(app.labels.cols, lit[1])} is looked at by ${names || "no query"}${where}`;
     }
 
     function token(side, i, x, anchor, labels) {
@@ -90,39 +100,49 @@ export function create(host) {
         event.preventDefault();
     }
 
+    function heading(x, anchor, text) {
+        const element = svg("text", { x, y: 14, "text-anchor": anchor, class: "heading" });
+        element.textContent = text;
+        return element;
+    }
+
+    function titleOf({ i, j, x, head }) {
+        const element = svg("title"), name = heads().length > 1 ? `${nameOf(heads()[head])}: ` : "";
+        element.textContent = `${name}query ${label(app.labels.rows, i)} → key ${label(app.labels.cols, j)}: ${share(x)}`;
+        return element;
+    }
+
+    // The lines of all heads, weak ones first. Heads are side by side, so that none hides another.
+    function lines(rows, cols, left, right) {
+        const { topk, threshold, hideFirst } = app.view, all = Array.from({ length: rows }, (_, i) => i);
+        const step = Math.min(HEAD_STEP_MAX, (ROW - 6) / heads().length), y = (token, head) => TOP + token * ROW + ROW / 2 - 1 + (head - (heads().length - 1) / 2) * step;
+        const found = heads().flatMap((name, head) => strongest(app.matrix("weights", name), all, topk, threshold, hideFirst, head)).filter(({ j }) => j < cols);
+        return found.map((line) => {
+            const { i, j, x, head } = line, strength = Math.min(1, x);
+            const path = svg("path", { d: link({ source: [left, y(i, head)], target: [right, y(j, head)] }), fill: "none", stroke: color(head, head),
+                "stroke-width": (0.6 + 5.4 * strength).toFixed(2), "stroke-opacity": (0.12 + 0.83 * strength).toFixed(3), "data-row": i, "data-col": j }, titleOf(line));
+            path.addEventListener("click", () => app.setView({ cell: [i, j] }));
+            return path;
+        });
+    }
+
     return {
         svg: () => picture,
         render() {
-            const first = app.matrix("weights", heads()[0] === MEAN ? MEAN : heads()[0]);
+            const first = app.matrix("weights", heads()[0]);
             if (!first) return false;
-            const { topk, threshold, hideFirst } = app.view, rows = Math.min(first.rows, TOKENS_MAX), cols = Math.min(first.cols, TOKENS_MAX);
+            const { topk, threshold } = app.view, rows = Math.min(first.rows, TOKENS_MAX), cols = Math.min(first.cols, TOKENS_MAX);
             const width = Math.max(300, Math.min(host.clientWidth || 640, 760)), left = Math.min(128, width * 0.3), right = width - left;
-            const height = TOP + Math.max(rows, cols) * ROW + 6;
+            const height = TOP + Math.max(rows, cols) * ROW + 6, paths = lines(rows, cols, left, right);
             picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
             picture.setAttribute("width", width);
             picture.setAttribute("height", height);
-            const all = heads().flatMap((head, at) => strongest(app.matrix("weights", head), Array.from({ length: rows }, (_, i) => i), topk, threshold, hideFirst, at))
-                .filter(({ j }) => j < cols);
-            const paths = all.map(({ i, j, x, head }) => {
-                const y0 = TOP + i * ROW + ROW / 2 - 1, y1 = TOP + j * ROW + ROW / 2 - 1;
-                const path = svg("path", { d: link({ source: [left, y0], target: [right, y1] }), fill: "none", stroke: color(head, head),
-                    "stroke-width": (0.6 + 5.4 * Math.min(1, x)).toFixed(2), "stroke-opacity": (0.12 + 0.83 * Math.min(1, x)).toFixed(3), "data-row": i, "data-col": j });
-                const title = svg("title");
-                title.textContent = describe(i, j);
-                path.append(title);
-                path.addEventListener("click", () => app.setView({ cell: [i, j] }));
-                return path;
-            });
-            const heading = (x, anchor, text) => {
-                const element = svg("text", { x, y: 14, "text-anchor": anchor, class: "heading" });
-                element.textContent = text;
-                return element;
-            };
             picture.replaceChildren(heading(left - 8, "end", "queries"), heading(right + 8, "start", "keys"), svg("g", {}, ...paths),
                 ...Array.from({ length: rows }, (_, i) => token("row", i, left, "end", app.labels.rows)),
                 ...Array.from({ length: cols }, (_, j) => token("col", j, right, "start", app.labels.cols)));
             const cutOff = first.rows > TOKENS_MAX || first.cols > TOKENS_MAX ? ` The first ${TOKENS_MAX} tokens are drawn.` : "";
-            about.textContent = `${all.length} lines: at most ${topk} per query and head, from ${share(threshold)} up.${cutOff}`;
+            showLegend();
+            about.textContent = `${paths.length} lines: at most ${topk} per query and head, from ${share(threshold)} up.${cutOff}`;
             return true;
         },
         cell() {},
