@@ -26,6 +26,8 @@ function readPatch() {
     return patch;
 }
 
+export const patchText = (patch) => Object.entries(patch).map(([name, value]) => (value === null ? `default ${name}` : `${name} ${JSON.stringify(value)}`)).join(", ");
+
 export function patched(request, patch) {
     const out = { ...request, ...patch };
     for (const [name, value] of Object.entries(out)) if (value === null) delete out[name];

@@ -9,7 +9,7 @@ import { number } from "../format.js";
 import { HeatMap } from "../heatmap.js";
 import { MaskReasons } from "../mask_reasons.js";
 import { Run, differenceOf } from "../run.js";
-import { VARIATIONS, patched } from "../variations.js";
+import { VARIATIONS, patchText, patched } from "../variations.js";
 
 export function create(host) {
     const select = h("select", { id: "compare-with", onchange: () => app.setView({ compare: select.value }) },
@@ -69,7 +69,7 @@ export function create(host) {
         if (!app.stale) app.clearProblem();
         const run = new Run(request, reply);
         otherOf = id;
-        return (other = { run, maskReasons: new MaskReasons(run), base: app.run, name: JSON.stringify(patch) });
+        return (other = { run, maskReasons: new MaskReasons(run), base: app.run, name: patchText(patch) });
     }
 
     // Without a picture: that of another comparison would be taken for this one's.
