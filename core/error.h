@@ -24,6 +24,7 @@ enum error_code {
     ERROR_METHOD,            /* the path exists, the method does not */
     ERROR_TOO_SLOW,          /* the client took too long to send */
     ERROR_TOO_LARGE,         /* over a limit on bytes, or on the memory computed from the shapes */
+    ERROR_HEAD_TOO_LARGE,    /* the request line and header fields, taken apart, are over their limit */
     ERROR_UNSUPPORTED_MEDIA, /* a content type or encoding that is not read here */
     ERROR_INVALID,           /* understood, but wrong: a shape, a name, a value, fields that contradict */
     ERROR_NO_MEMORY,         /* the machine or the budget has no memory left now */

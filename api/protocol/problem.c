@@ -23,6 +23,7 @@ static const struct {
     [ERROR_METHOD] = {405, "method", "Method Not Allowed", 0},
     [ERROR_TOO_SLOW] = {408, "too-slow", "Request Timeout", 0},
     [ERROR_TOO_LARGE] = {413, "too-large", "Content Too Large", 0},
+    [ERROR_HEAD_TOO_LARGE] = {431, "head-too-large", "Request Header Fields Too Large", 0},
     [ERROR_UNSUPPORTED_MEDIA] = {415, "unsupported-media", "Unsupported Media Type", 0},
     [ERROR_INVALID] = {422, "invalid", "Unprocessable Content", 0},
     [ERROR_NO_MEMORY] = {503, "no-memory", "Service Unavailable", 1},

@@ -1,8 +1,6 @@
 #include "server/http/daemon.h"
 
 #include <microhttpd.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/http/head.h"
 #include "server/http/http_request_lifecycle.h"
+#include "server/http/http_request_log.h"
+#include "server/http/response.h"
 #include "server/setup/file.h"
 #include "server/setup/limits.h"
 #include "server/work/clock.h"
@@ -20,46 +21,55 @@
 
 /* ---- what libmicrohttpd calls, on its thread ---- */
 
-static void open_connection(struct service *service, struct MHD_Connection *mhd, bool tls, void **socket_context)
-{
-    const int on = 1, unsent_bytes = (int)LIMIT_UNSENT_BYTES;
-    int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof unsent_bytes);
-    bool overflow = ++service->connection_count > service->options->connections_max;
-    int64_t last_ms = overflow ? clock_ms() + LIMIT_OVERFLOW_CONNECTION_MS : CLOCK_NEVER_MS;
-    struct connection *connection = monitor_add(&service->monitor, fd, tls, last_ms);
-    if (connection != NULL)
-        connection_enter(connection, CONNECTION_IDLE, clock_ms() + (int64_t)service->options->idle_timeout_s * 1000);
-    *socket_context = connection;
-}
-
-static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
+static void on_connection(void *context, struct MHD_Connection *mhd, void **connection,
                           enum MHD_ConnectionNotificationCode what)
 {
     struct daemon *daemon = context;
+    struct service *service = &daemon->service;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        open_connection(&daemon->service, mhd, daemon->tls_cert != NULL, socket_context);
+        service->connection_count++;
+        *connection = http_connection_new(service, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+                                          daemon->tls_cert != NULL);
         return;
     }
-    daemon->service.connection_count--;
-    monitor_remove(*socket_context);
-    *socket_context = NULL;
+    service->connection_count--;
+    if (*connection != NULL)
+        http_request_abandon(*connection, mhd);
+    http_connection_free(*connection);
+    *connection = NULL;
+}
+
+/* libmicrohttpd makes records of query arguments and cookies, which nothing here needs, and drops requests with more than fit its
+ * memory. So it gets to see no query and, as the first header of that name, an empty Cookie. */
+static void hide_records(struct MHD_Connection *mhd, const char *target)
+{
+    const char *query = target != NULL ? strchr(target, '?') : NULL;
+    if (query != NULL)
+        ((char *)query)[1] = '\0'; /* in the library's own memory */
+    (void)MHD_set_connection_value(mhd, MHD_HEADER_KIND, head_no_cookie, "");
 }
 
 static void *on_request_line(void *context, const char *target, struct MHD_Connection *mhd)
 {
-    struct daemon *daemon = context;
-    return http_request_new(&daemon->service, mhd, target != NULL ? target : "");
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct http_connection *connection = info != NULL ? info->socket_context : NULL;
+    struct http_request *request = NULL;
+    (void)context;
+    if (connection != NULL)
+        request = http_request_new(connection, mhd, target != NULL ? target : "");
+    hide_records(mhd, target);
+    return request;
 }
 
 static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
                                  const char *version, const char *data, size_t *data_bytes, void **request)
 {
-    (void)context;
-    (void)mhd;
-    (void)url;
-    return *request != NULL ? http_request_step(*request, method, version, data, data_bytes) : MHD_NO;
+    struct daemon *daemon = context;
+    const struct request_line line = {.method = method, .url = url, .version = version};
+    if (*request != NULL)
+        return http_request_step(*request, &line, data, data_bytes);
+    http_request_log_refused(&daemon->service, method, url);
+    return MHD_queue_response(mhd, MHD_HTTP_SERVICE_UNAVAILABLE, daemon->service.no_memory_response);
 }
 
 static void on_completed(void *context, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode how)
@@ -96,6 +106,9 @@ static char *read_pem(const char *option, const char *file_name, struct error *e
 static bool load_files(struct daemon *daemon, struct error *err)
 {
     const struct options *options = daemon->service.options;
+    daemon->service.no_memory_response = response_new_no_memory();
+    if (daemon->service.no_memory_response == NULL)
+        return error_set(err, ERROR_NO_MEMORY, "no memory to start");
     if (options->api_key_file != NULL && !api_keys_load(options->api_key_file, &daemon->service.keys, err))
         return false;
     if (!static_load(options->web_root, &daemon->service.files, err))
@@ -118,8 +131,9 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
         {MHD_OPTION_END, 0, NULL},
     };
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
-    if (daemon->tls_cert != NULL)
-        flags |= MHD_USE_TLS;
+    /* Without MHD_USE_TURBO libmicrohttpd shuts a connection down before it says that it closes, and no reply could follow. With
+     * TLS none could anyway, and only the shutdown tells the client that the stream ends. */
+    flags |= daemon->tls_cert != NULL ? MHD_USE_TLS : MHD_USE_TURBO;
     /* clang-format off */
     daemon->mhd = MHD_start_daemon(
         flags, 0, NULL, NULL, on_access, daemon,
@@ -128,7 +142,7 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(options->connections_max + LIMIT_OVERFLOW_CONNECTIONS),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)options->idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, LIMIT_HEAD_BYTES,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_STRICT_FOR_CLIENT, 0, /* head.c is stricter, and says why it refuses */
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, daemon,
         MHD_OPTION_URI_LOG_CALLBACK, on_request_line, daemon,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, daemon,
@@ -155,6 +169,8 @@ static void free_files(struct daemon *daemon)
     static_done(&daemon->service.files);
     free(daemon->tls_cert);
     free(daemon->tls_key);
+    if (daemon->service.no_memory_response != NULL)
+        MHD_destroy_response(daemon->service.no_memory_response);
 }
 
 bool daemon_start(struct daemon *daemon, const struct options *options, struct log *log, struct error *err)

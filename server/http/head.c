@@ -16,6 +16,7 @@ static const struct head_field fields[] = {
     {"Accept-Encoding", offsetof(struct head, accept_encoding)},
     {"X-API-Key", offsetof(struct head, api_key)},
     {"Authorization", offsetof(struct head, authorization)},
+    {"Connection", offsetof(struct head, connection)},
     {"Content-Encoding", offsetof(struct head, content_encoding)},
     {"Content-Length", offsetof(struct head, content_length_text)},
     {"Content-Type", offsetof(struct head, content_type)},
@@ -28,22 +29,80 @@ static const struct head_field fields[] = {
     {"Transfer-Encoding", offsetof(struct head, transfer_encoding)},
 };
 
+const char head_no_cookie[] = "Cookie";
+
 struct reading {
     struct head *head;
     size_t host_count;
     bool framed_twice; /* Content-Length or Transfer-Encoding was sent more than once */
     bool misnamed;     /* a header's name holds what no name may */
+    bool broken;       /* a header's value holds what no value may */
 };
 
-/* libmicrohttpd takes any bytes up to the colon for a name; others read "Content-Length :" as Content-Length. */
+/* libmicrohttpd accepts any bytes up to the colon for a name; others read "Content-Length :" as Content-Length. */
 static bool is_token(const char *name)
 {
     size_t length = strspn(name, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
     return length > 0 && name[length] == '\0';
 }
 
+/* ---- bytes that libmicrohttpd hides ---- */
+
+/* libmicrohttpd passes strings, so what follows a NUL would be hidden. But it splits the head in place, writing a NUL over each
+ * separator: in a head without a NUL of its own each string begins right behind the end of the one before. `at` walks over them;
+ * lines end in CR LF or in LF alone. The one NUL that goes unseen stands before a bare LF, where it looks like the CR. */
+struct walk {
+    const char *at; /* behind the last string and one NUL; NULL: something was hidden */
+};
+
+static enum MHD_Result walk_field(void *context, enum MHD_ValueKind kind, const char *name, size_t name_bytes,
+                                  const char *value, size_t value_bytes)
+{
+    struct walk *walk = context;
+    (void)kind;
+    if (name == head_no_cookie)
+        return MHD_YES;
+    bool follows = walk->at != NULL && (name == walk->at || (name == walk->at + 1 && *walk->at == '\0'));
+    const char *value_min = name + name_bytes + 1;
+    if (!follows || value == NULL || value < value_min || strspn(value_min, " \t") != (size_t)(value - value_min))
+        walk->at = NULL;
+    else
+        walk->at = value + value_bytes + 1;
+    return walk->at != NULL ? MHD_YES : MHD_NO;
+}
+
+/* The request line: METHOD and blanks, the target, a blank, the version. */
+static bool line_is_whole(const struct request_line *line, size_t target_bytes)
+{
+    const char *method_end = line->method + strlen(line->method);
+    if (line->url <= method_end || line->version != line->url + target_bytes + 1)
+        return false;
+    for (const char *blank = method_end + 1; blank < line->url; blank++)
+        if (*blank != ' ')
+            return false;
+    return true;
+}
+
+static bool head_is_whole(struct MHD_Connection *mhd, const struct request_line *line, size_t target_bytes)
+{
+    struct walk walk = {.at = line->version + strlen(line->version) + 1};
+    const union MHD_ConnectionInfo *size = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    if (size == NULL || !line_is_whole(line, target_bytes))
+        return false;
+    (void)MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, walk_field, &walk);
+    const char *end = line->method + size->header_size;
+    if (walk.at == NULL || walk.at >= end || end - walk.at > 3) /* CR LF CR LF without the first */
+        return false;
+    for (; walk.at < end; walk.at++)
+        if (*walk.at != '\0')
+            return false;
+    return true;
+}
+
+/* ---- fields ---- */
+
 /* Blanks at the end are no part of a value, but libmicrohttpd leaves them there, in memory of the connection's own. It has also
- * left them out of account where it looked for chunks, so there they stay. */
+ * taken them for a part of it where it looked for chunks, so there they stay. */
 static void trim(const char *value)
 {
     char *end = (char *)value + strlen(value);
@@ -57,6 +116,7 @@ static enum MHD_Result read_field(void *context, enum MHD_ValueKind kind, const 
     struct reading *reading = context;
     (void)kind;
     reading->misnamed |= !is_token(name);
+    reading->broken |= value != NULL && strchr(value, '\r') != NULL;
     reading->host_count += strcasecmp(name, "Host") == 0;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (strcasecmp(name, fields[i].name) != 0)
@@ -73,29 +133,61 @@ static enum MHD_Result read_field(void *context, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
-bool head_read(struct MHD_Connection *mhd, const char *version, struct head *ret, struct error *err)
+/* True where a list of tokens with commas has this one. */
+static bool list_has(const char *list, const char *token)
+{
+    size_t length = strlen(token);
+    while (list != NULL && *list != '\0') {
+        list += strspn(list, " \t,");
+        size_t next = strcspn(list, " \t,");
+        if (next == length && strncasecmp(list, token, length) == 0)
+            return true;
+        list += next;
+    }
+    return false;
+}
+
+static bool check(const struct reading *reading, const struct request_line *line, struct error *err)
+{
+    const struct head *head = reading->head;
+    for (const char *c = line->url; *c != '\0'; c++)
+        if ((unsigned char)*c <= ' ' || *c == 0x7f)
+            return error_set(err, ERROR_MALFORMED, "the request's target holds a blank or a control character");
+    if (reading->misnamed)
+        return error_set(err, ERROR_MALFORMED, "a header's name holds a blank or another byte that no name may hold");
+    if (reading->broken)
+        return error_set(err, ERROR_MALFORMED, "a header's value holds a carriage return");
+    if (reading->host_count == 0 && head->http_1_1)
+        return error_set(err, ERROR_MALFORMED, "Host is missing, which every request in HTTP/1.1 has");
+    if (reading->host_count > 1)
+        return error_set(err, ERROR_MALFORMED, "Host was sent more than once");
+    if (reading->framed_twice)
+        return error_set(err, ERROR_MALFORMED, "Content-Length or Transfer-Encoding was sent more than once");
+    if (head->transfer_encoding != NULL && head->content_length_text != NULL)
+        return error_set(err, ERROR_MALFORMED, "Content-Length and Transfer-Encoding exclude each other");
+    if (head->transfer_encoding != NULL && strcasecmp(head->transfer_encoding, "chunked") != 0)
+        return error_set(err, ERROR_MALFORMED, "of the transfer encodings only chunked is known here");
+    return true;
+}
+
+bool head_read(struct MHD_Connection *mhd, const struct request_line *line, size_t target_bytes, struct head *ret,
+               struct error *err)
 {
     struct reading reading = {.head = ret};
-    *ret = (struct head){.http_1_1 = strcmp(version, "HTTP/1.0") != 0};
+    *ret = (struct head){.http_1_1 = strcmp(line->version, "HTTP/1.0") != 0};
+    bool whole = head_is_whole(mhd, line, target_bytes);
     (void)MHD_get_connection_values(mhd, MHD_HEADER_KIND, read_field, &reading);
     ret->has_body = ret->transfer_encoding != NULL;
     ret->expects_continue = ret->http_1_1 && ret->expect != NULL && strcasecmp(ret->expect, "100-continue") == 0;
+    ret->wants_close = list_has(ret->connection, "close") || (!ret->http_1_1 && !list_has(ret->connection, "keep-alive"));
     if (ret->content_length_text != NULL) {
         ret->length_known = true;
         ret->body_bytes = strtoull(ret->content_length_text, NULL, 10); /* libmicrohttpd has refused what is no number */
         ret->has_body = ret->has_body || ret->body_bytes > 0;
     }
-    if (reading.misnamed)
-        return error_set(err, ERROR_MALFORMED, "a header's name holds a blank or another byte that no name may hold");
-    if (reading.host_count > 1)
-        return error_set(err, ERROR_MALFORMED, "Host was sent more than once");
-    if (reading.framed_twice)
-        return error_set(err, ERROR_MALFORMED, "Content-Length or Transfer-Encoding was sent more than once");
-    if (ret->transfer_encoding != NULL && ret->content_length_text != NULL)
-        return error_set(err, ERROR_MALFORMED, "Content-Length and Transfer-Encoding exclude each other");
-    if (ret->transfer_encoding != NULL && strcasecmp(ret->transfer_encoding, "chunked") != 0)
-        return error_set(err, ERROR_MALFORMED, "of the transfer encodings only chunked is known here");
-    return true;
+    if (!whole)
+        return error_set(err, ERROR_MALFORMED, "the request's head holds a NUL, or a header that goes on in the next line");
+    return check(&reading, line, err);
 }
 
 bool head_key(const struct head *head, const char **ret_key)

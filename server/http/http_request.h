@@ -14,6 +14,7 @@
 #include "server/http/body.h"
 #include "server/http/gzip.h"
 #include "server/http/head.h"
+#include "server/http/http_connection.h"
 #include "server/http/request_id.h"
 #include "server/http/route.h"
 #include "server/http/service.h"
@@ -36,15 +37,16 @@ enum http_request_stage {
 struct http_request {
     struct work_item work_item; /* first, so that a work item's address is its request's */
     struct monitor_garbage garbage;
-    struct service *service;       /* borrowed */
-    struct MHD_Connection *mhd;    /* borrowed */
-    struct connection *connection; /* borrowed */
+    struct service *service;            /* borrowed */
+    struct MHD_Connection *mhd;         /* borrowed */
+    struct http_connection *connection; /* borrowed; its request is this one */
     enum http_request_stage stage;
     struct head head;
     const struct route *route;                          /* NULL where the path leads nowhere */
     const struct static_representation *representation; /* of the file that is the reply; else NULL */
     char method[HTTP_REQUEST_METHOD_BYTES_MAX + 1];
     char target[HTTP_REQUEST_TARGET_BYTES_MAX + 1];
+    size_t target_bytes; /* as the client sent it, truncated or not */
     char id[REQUEST_ID_BYTES_MAX + 1];
     struct body body;
     struct budget_grant grant;
@@ -57,6 +59,7 @@ struct http_request {
     bool admitted;           /* counted in the service's work */
     bool computed;           /* the call's timings are the reply's */
     bool replied;            /* the reply was handed over */
+    bool no_memory;          /* for the reply */
     bool lingers;            /* the body was refused: the rest of it must not reset the connection */
     int64_t started_ns, received_ns, begun_ns, finished_ns; /* 0 where it did not come to that */
 };

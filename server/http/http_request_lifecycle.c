@@ -1,6 +1,5 @@
 #include "server/http/http_request_lifecycle.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "server/http/http_request_run.h"
 #include "server/http/response.h"
 #include "server/http/router.h"
+#include "server/setup/limits.h"
 #include "server/work/clock.h"
 
 /* A refused body up to this size is read and dropped, and the connection stays open; a larger one ends the connection. */
@@ -35,24 +35,24 @@ static int64_t arrives_until_ms(const struct http_request *request)
 
 static void run(struct work_item *work_item);
 
-struct http_request *http_request_new(struct service *service, struct MHD_Connection *mhd, const char *target)
+struct http_request *http_request_new(struct http_connection *connection, struct MHD_Connection *mhd, const char *target)
 {
-    const union MHD_ConnectionInfo *context = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    if (context == NULL || context->socket_context == NULL)
-        return NULL;
+    struct service *service = connection->service;
     struct http_request *request = calloc(1, sizeof *request);
     if (request == NULL)
         return NULL;
     (void)atomic_fetch_add(&service->request_count, 1);
     request->service = service;
     request->mhd = mhd;
-    request->connection = context->socket_context;
+    request->connection = connection;
+    connection->request = request;
     request->work_item.run = run;
     request->started_ns = clock_ns();
     request_id_draw(request->id);
+    request->target_bytes = strlen(target);
     (void)snprintf(request->target, sizeof request->target, "%s", target);
     request->call.protocol = router_protocol(request->target);
-    connection_enter(request->connection, CONNECTION_RECEIVE, arrives_until_ms(request));
+    connection_enter(request->connection->watch, CONNECTION_RECEIVE, arrives_until_ms(request));
     return request;
 }
 
@@ -71,10 +71,22 @@ static struct response response_of(const struct http_request *request)
         .is_gzip = request->reply_is_gzip,
         .varies_by_encoding = request->varies_by_encoding,
         .accepts_gzip = reply->status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && request->head.content_encoding != NULL,
-        .closes = atomic_load(&request->service->draining) || connection_is_overflow(request->connection),
+        .closes = request->lingers || request->head.wants_close || atomic_load(&request->service->draining) ||
+                  connection_is_overflow(request->connection->watch),
+        .idle_timeout_s = request->service->options->idle_timeout_s,
         .timings = request->computed ? &request->call.timings : NULL,
         .queue_ms = (double)(request->begun_ns - request->received_ns) / 1e6,
     };
+}
+
+/* The reply that was made beforehand, for want of memory for the request's own. */
+static void reply_without_memory(struct http_request *request)
+{
+    request->no_memory = true;
+    request->connection->closes = true;
+    request->call.reply = (struct api_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE, .error = ERROR_NO_MEMORY};
+    request->replied =
+        MHD_queue_response(request->mhd, MHD_HTTP_SERVICE_UNAVAILABLE, request->service->no_memory_response) == MHD_YES;
 }
 
 static enum MHD_Result reply(struct http_request *request)
@@ -82,8 +94,11 @@ static enum MHD_Result reply(struct http_request *request)
     const struct response response = response_of(request);
     int64_t reading_ms = (int64_t)(response_body_bytes(response.reply) * 1000 / HTTP_REQUEST_SEND_BYTES_PER_S_MIN);
     request->finished_ns = request->finished_ns != 0 ? request->finished_ns : clock_ns();
-    connection_enter(request->connection, CONNECTION_SEND, clock_ms() + timeout_ms(request) + reading_ms);
+    connection_enter(request->connection->watch, CONNECTION_SEND, clock_ms() + timeout_ms(request) + reading_ms);
+    request->connection->closes = response.closes;
     request->replied = response_queue(&response, request->mhd);
+    if (!request->replied)
+        reply_without_memory(request);
     return request->replied ? MHD_YES : MHD_NO;
 }
 
@@ -100,7 +115,7 @@ static void reply_and_close(struct http_request *request)
 /* The reply goes out before the body is read, and the connection ends. */
 static enum MHD_Result reply_now(struct http_request *request)
 {
-    request->lingers = request->head.has_body;
+    request->lingers |= request->head.has_body;
     return reply(request);
 }
 
@@ -154,7 +169,7 @@ static bool may_compute(struct http_request *request, struct error *err)
     const struct head *head = &request->head;
     if (!check_key(request, err) || !admission_while_ready(request->service, err))
         return false;
-    if (connection_is_overflow(request->connection))
+    if (connection_is_overflow(request->connection->watch))
         return admission_refuse_overflow(request->service, err);
     if (!read_encoding(request))
         return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content encoding %.40s is not read here; send gzip, or none",
@@ -209,16 +224,16 @@ static enum MHD_Result follow_route(struct http_request *request)
 }
 
 /* The head is complete. */
-static enum MHD_Result read_head(struct http_request *request, const char *method, const char *version)
+static enum MHD_Result read_head(struct http_request *request, const struct request_line *line)
 {
     struct error err = {0};
     const char *allow = NULL;
-    (void)snprintf(request->method, sizeof request->method, "%s", method);
+    (void)snprintf(request->method, sizeof request->method, "%s", line->method);
     request->work_item.deadline_ms = clock_ms() + timeout_ms(request);
-    bool understood = head_read(request->mhd, version, &request->head, &err);
+    bool understood = head_read(request->mhd, line, request->target_bytes, &request->head, &err);
     request_id_take(request->head.request_id, request->id);
     if (!understood) {
-        /* Where its body ends is in doubt, so nothing after it can be a request. */
+        request->lingers = true; /* where its body ends is in doubt, so nothing after it can be a request */
         api_problem(&err, NULL, &request->call);
         return reply_now(request);
     }
@@ -278,7 +293,7 @@ static void resume(struct http_request *request)
 {
     request->finished_ns = clock_ns();
     http_request_count_inference(request);
-    connection_enter(request->connection, CONNECTION_SEND, clock_ms() + timeout_ms(request));
+    connection_enter(request->connection->watch, CONNECTION_SEND, clock_ms() + timeout_ms(request));
     MHD_resume_connection(request->mhd);
 }
 
@@ -294,19 +309,19 @@ static void submit(struct http_request *request)
 {
     struct error err = {0};
     MHD_suspend_connection(request->mhd);
-    connection_work(request->connection, &request->work_item, request->head.http_1_1);
+    connection_work(request->connection->watch, &request->work_item, request->head.http_1_1);
     if (admission_enqueue(request->service, &request->work_item, &err))
         return;
     api_problem(&err, NULL, &request->call);
     resume(request);
 }
 
-enum MHD_Result http_request_step(struct http_request *request, const char *method, const char *version, const char *data,
+enum MHD_Result http_request_step(struct http_request *request, const struct request_line *line, const char *data,
                                   size_t *data_bytes)
 {
     switch (request->stage) {
     case HTTP_REQUEST_HEAD:
-        return read_head(request, method, version);
+        return read_head(request, line);
     case HTTP_REQUEST_COLLECT:
         if (*data_bytes > 0)
             return collect(request, data, data_bytes);
@@ -338,7 +353,7 @@ static void reply_too_slow(struct http_request *request)
 {
     struct error err = {0};
     const struct options *options = request->service->options;
-    if (connection_is_overflow(request->connection))
+    if (connection_is_overflow(request->connection->watch))
         (void)admission_refuse_overflow(request->service, &err);
     else
         (void)error_set(&err, ERROR_TOO_SLOW, "the request did not arrive within %zu s, or not a byte of it came for %zu s",
@@ -347,8 +362,26 @@ static void reply_too_slow(struct http_request *request)
     reply_and_close(request);
 }
 
+/* Tells a client why libmicrohttpd dropped its request without a word. */
+static void reply_dropped(struct http_request *request)
+{
+    struct error err = {0};
+    if (request->target_bytes == 0)
+        (void)error_set(&err, ERROR_MALFORMED, "this is no HTTP request: it begins with no METHOD PATH HTTP/1.1");
+    else
+        (void)error_set(
+            &err, ERROR_HEAD_TOO_LARGE,
+            "the request's head, with a record for each query argument, header field and cookie, takes more than %zu "
+            "bytes",
+            LIMIT_HEAD_BYTES);
+    api_problem(&err, NULL, &request->call);
+    reply_and_close(request);
+}
+
 static const char *how_it_ended(const struct http_request *request, enum MHD_RequestTerminationCode how, bool too_slow)
 {
+    if (request->no_memory)
+        return "no memory";
     if (work_item_why_stopped(&request->work_item) == WORK_CLIENT_GONE)
         return "client gone";
     if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK)
@@ -358,13 +391,6 @@ static const char *how_it_ended(const struct http_request *request, enum MHD_Req
     if (request->replied && request->lingers)
         return "ok";
     return how == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN ? "shutdown" : "client gone";
-}
-
-static void linger(struct http_request *request)
-{
-    int fd = fcntl(request->connection->fd, F_DUPFD_CLOEXEC, 0);
-    if (fd >= 0)
-        monitor_linger(&request->service->monitor, fd);
 }
 
 static void free_request(struct monitor_garbage *garbage)
@@ -380,24 +406,16 @@ static void free_request(struct monitor_garbage *garbage)
     (void)atomic_fetch_sub(&service->request_count, 1);
 }
 
-void http_request_end(struct http_request *request, enum MHD_RequestTerminationCode how)
+/* Logs and frees; from here on the connection has no request. */
+static void finish(struct http_request *request, unsigned status, const char *end)
 {
     struct service *service = request->service;
-    /* libmicrohttpd itself replies to what is no HTTP. */
-    const union MHD_ConnectionInfo *replied = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
-    bool too_slow = how == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED || connection_was_cut(request->connection);
-    if (too_slow && !request->replied && replied == NULL && !request->connection->tls)
-        reply_too_slow(request);
-    unsigned status = request->replied ? (unsigned)request->call.reply.status : replied != NULL ? replied->http_status : 0;
-    const char *end = how_it_ended(request, how, too_slow);
-    if (replied != NULL && !request->replied && !too_slow) {
-        request->lingers = true;
-        end = "ok";
-    }
     http_request_log(request, status, end);
     if (request->lingers)
-        linger(request);
-    connection_enter(request->connection, CONNECTION_IDLE, clock_ms() + (int64_t)service->options->idle_timeout_s * 1000);
+        http_connection_linger(request->connection);
+    connection_enter(request->connection->watch, CONNECTION_IDLE,
+                     clock_ms() + (int64_t)service->options->idle_timeout_s * 1000);
+    request->connection->request = NULL;
     if (request->body.room_bytes + request->grant.bytes <= HTTP_REQUEST_FREED_AT_ONCE_BYTES_MAX) {
         free_request(&request->garbage);
         return;
@@ -405,4 +423,48 @@ void http_request_end(struct http_request *request, enum MHD_RequestTerminationC
     body_recycle(&request->body); /* the client's next one may arrive before the monitor frees this */
     request->garbage.free = free_request;
     monitor_free_later(&service->monitor, &request->garbage);
+}
+
+/* How much of the client's stream was this request; 0 where its chunks make that unknown. */
+static uint64_t request_bytes(const struct http_request *request)
+{
+    const union MHD_ConnectionInfo *head = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return head == NULL || request->head.transfer_encoding != NULL ? 0 : head->header_size + request->received_bytes;
+}
+
+void http_request_end(struct http_request *request, enum MHD_RequestTerminationCode how)
+{
+    struct http_connection *connection = request->connection;
+    /* libmicrohttpd itself replies to what is no HTTP. */
+    const union MHD_ConnectionInfo *replied = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
+    bool too_slow = how == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED || connection_was_cut(connection->watch);
+    if (too_slow && !request->replied && replied == NULL && !connection->tls)
+        reply_too_slow(request);
+    unsigned status = request->replied ? (unsigned)request->call.reply.status : replied != NULL ? replied->http_status : 0;
+    const char *end = how_it_ended(request, how, too_slow);
+    if (replied != NULL && !request->replied && !too_slow) {
+        request->lingers = true;
+        end = "ok";
+    }
+    connection->closes |= how != MHD_REQUEST_TERMINATED_COMPLETED_OK;
+    http_connection_account(connection, request_bytes(request));
+    finish(request, status, end);
+}
+
+void http_request_abandon(struct http_connection *connection, struct MHD_Connection *mhd)
+{
+    struct http_request *request = connection->request;
+    if (request == NULL && http_connection_has_stray_bytes(connection))
+        request = http_request_new(connection, mhd, "");
+    if (request == NULL)
+        return;
+    bool too_slow = connection_was_cut(connection->watch);
+    if (!connection->tls && too_slow)
+        reply_too_slow(request);
+    else if (!connection->tls)
+        reply_dropped(request);
+    finish(request, request->replied ? (unsigned)request->call.reply.status : 0,
+           too_slow           ? "too slow"
+           : request->replied ? "ok"
+                              : "dropped");
 }

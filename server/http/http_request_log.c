@@ -42,6 +42,19 @@ void http_request_log(struct http_request *request, unsigned status, const char 
     metrics_add(&request->service->metrics, request->route != NULL ? request->route->protocol : NULL, &record);
 }
 
+void http_request_log_refused(struct service *service, const char *method, const char *path)
+{
+    const struct access_record record = {
+        .method = method,
+        .path = path,
+        .id = "",
+        .status = MHD_HTTP_SERVICE_UNAVAILABLE,
+        .end = "no memory",
+    };
+    access_log_write(service->log, &record);
+    metrics_add(&service->metrics, NULL, &record);
+}
+
 void http_request_count_inference(struct http_request *request)
 {
     const struct api_timings *timings = &request->call.timings;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define RESPONSE_HEADERS_MAX 20
+#define RESPONSE_HEADERS_MAX 24
 #define RESPONSE_HEAD_BYTES_MAX 4096
 
 struct response_head {
@@ -18,6 +18,7 @@ struct response_head {
     char server_timing[160];
     char json_length[24];
     char retry_after[16];
+    char keep_alive[40];
 };
 
 static void add(struct response_head *head, const char *name, const char *value)
@@ -72,10 +73,21 @@ static void add_file_headers(struct response_head *head, const struct response *
     const struct static_file *file = response->file;
     add(head, "Cache-Control", file->cache_control);
     add(head, "ETag", response->representation->etag);
-    add(head, "X-Content-Type-Options", "nosniff");
     add(head, "Content-Security-Policy", CONTENT_SECURITY_POLICY);
     add(head, "Referrer-Policy", "no-referrer");
     add(head, "Cross-Origin-Opener-Policy", "same-origin");
+}
+
+/* Tells clients when an idle connection is closed here, a moment early, so that they do not send into the close. */
+static void add_persistence(struct response_head *head, const struct response *response)
+{
+    if (response->closes) {
+        add(head, "Connection", "close");
+        return;
+    }
+    (void)snprintf(head->keep_alive, sizeof head->keep_alive, "timeout=%zu",
+                   response->idle_timeout_s - (response->idle_timeout_s > 1));
+    add(head, "Keep-Alive", head->keep_alive); /* libmicrohttpd adds Connection, see response_queue */
 }
 
 static void fill_head(struct response_head *head, const struct response *response)
@@ -83,6 +95,7 @@ static void fill_head(struct response_head *head, const struct response *respons
     const struct api_reply *reply = response->reply;
     head->count = 0;
     add(head, "X-Request-Id", response->request_id);
+    add(head, "X-Content-Type-Options", "nosniff");
     if (response->file != NULL)
         add_file_headers(head, response);
     else
@@ -109,8 +122,7 @@ static void fill_head(struct response_head *head, const struct response *respons
     if (response->timings != NULL)
         add_server_timing(head, response);
     add_cors(head, response);
-    if (response->closes)
-        add(head, "Connection", "close");
+    add_persistence(head, response);
 }
 
 /* The reply's memory goes out as it is, chunk by chunk. */
@@ -144,12 +156,33 @@ bool response_queue(const struct response *response, struct MHD_Connection *mhd)
     if (created == NULL)
         return false;
     fill_head(&head, response);
-    bool queued = true;
+    bool queued = MHD_set_response_options(created, response->closes ? MHD_RF_NONE : MHD_RF_SEND_KEEP_ALIVE_HEADER,
+                                           MHD_RO_END) == MHD_YES;
     for (size_t i = 0; i < head.count; i++)
         queued &= MHD_add_response_header(created, head.headers[i].name, head.headers[i].value) == MHD_YES;
     queued = queued && MHD_queue_response(mhd, (unsigned)response->reply->status, created) == MHD_YES;
     MHD_destroy_response(created);
     return queued;
+}
+
+struct MHD_Response *response_new_no_memory(void)
+{
+    static const char body[] = "{\"type\":\"urn:attnd:problem:no-memory\",\"title\":\"Service Unavailable\",\"status\":503,"
+                               "\"detail\":\"there is no memory left for the reply\"}\n";
+    static const char *const headers[][2] = {{"Content-Type", "application/problem+json"},
+                                             {"Cache-Control", "no-store"},
+                                             {"X-Content-Type-Options", "nosniff"},
+                                             {"Retry-After", "1"},
+                                             {"Connection", "close"}};
+    struct MHD_Response *response = MHD_create_response_from_buffer(sizeof body - 1, (void *)body, MHD_RESPMEM_PERSISTENT);
+    bool made = response != NULL;
+    for (size_t i = 0; made && i < sizeof headers / sizeof headers[0]; i++)
+        made = MHD_add_response_header(response, headers[i][0], headers[i][1]) == MHD_YES;
+    if (made)
+        return response;
+    if (response != NULL)
+        MHD_destroy_response(response);
+    return NULL;
 }
 
 bool response_write(const struct response *response, int fd)

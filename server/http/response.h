@@ -23,6 +23,7 @@ struct response {
     bool varies_by_encoding;                            /* the request's Accept-Encoding decides whether it is */
     bool accepts_gzip;                                  /* tells that a body in gzip would have been read */
     bool closes;                                        /* the connection ends with this reply */
+    size_t idle_timeout_s;                              /* else it may stay idle for so long */
     const struct api_timings *timings;                  /* NULL: nothing was computed */
     double queue_ms;
 };
@@ -35,6 +36,9 @@ bool response_queue(const struct response *response, struct MHD_Connection *mhd)
  * the body or after its end. No other reply may be in flight, and there must be no TLS. Returns false where it does not fit the
  * socket's buffer. */
 bool response_write(const struct response *response, int fd) __attribute__((warn_unused_result));
+
+/* New: the reply for when there is no memory to make one, to be queued with status 503; NULL on failure. */
+struct MHD_Response *response_new_no_memory(void);
 
 /* The length of a reply's body. */
 size_t response_body_bytes(const struct api_reply *reply);

@@ -20,9 +20,12 @@
 #include "server/work/pool.h"
 #include "server/work/queue.h"
 
+struct MHD_Response;
+
 struct service {
-    const struct options *options; /* borrowed */
-    struct log *log;               /* borrowed */
+    const struct options *options;           /* borrowed */
+    struct log *log;                         /* borrowed */
+    struct MHD_Response *no_memory_response; /* made beforehand, for when making one fails */
     struct api_keys keys;
     struct static_files files;
     struct budget budget;

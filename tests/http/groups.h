@@ -6,8 +6,8 @@
 #include "tests/support/check.h"
 
 #define FOR_EACH_GROUP(group)                                                                                                  \
-    group(routing) group(protocol) group(limits) group(times) group(access) group(lifecycle) group(log) group(metrics)         \
-        group(pages) group(wire) group(attention) group(memory)
+    group(routing) group(protocol) group(hostile) group(limits) group(times) group(access) group(lifecycle) group(log)         \
+        group(metrics) group(pages) group(wire) group(attention) group(memory)
 
 struct group {
     const struct CMUnitTest *tests;

@@ -92,7 +92,7 @@ static void test_client_gone_while_sending(void **state)
 /* A client that sends `begin`, then `piece` ten times a second, until the daemon has enough of it. */
 struct slow_client {
     const char *begin, *piece;
-    bool answered; /* with 408; else the connection is just closed */
+    bool answered; /* with 408; else the connection is just closed: nothing came on it */
     int fd;
     double seconds; /* how long it lasted */
     bool over;
@@ -130,7 +130,7 @@ static void test_slow_requests(void **state)
          .piece = "",
          .answered = true},
         {.begin = "POST /attention HTTP/1.1\r\nHost: te", .piece = "", .answered = true},
-        {.begin = "POST /atten", .piece = ""},
+        {.begin = "POST /atten", .piece = "", .answered = true},
         {.begin = "", .piece = ""},
         /* a little now and then */
         {.begin = "POST /attention HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000\r\n\r\n{", .piece = " ", .answered = true},
@@ -139,8 +139,8 @@ static void test_slow_requests(void **state)
          .answered = true},
         {.begin = "POST /nowhere HTTP/1.1\r\nHost: test\r\nContent-Length: 1000\r\n\r\n{", .piece = " ", .answered = true},
         {.begin = "POST /attention HTTP/1.1\r\nHost: test\r\n", .piece = "X-More: yes\r\n", .answered = true},
-        {.begin = "POST /", .piece = "a"},
-        {.begin = "\r\n", .piece = "\r\n"},
+        {.begin = "POST /", .piece = "a", .answered = true},
+        {.begin = "\r\n", .piece = "\r\n", .answered = true},
     };
     const size_t count = sizeof clients / sizeof clients[0];
     (void)state;

@@ -35,6 +35,7 @@ static void test_every_code(void **state)
         {ERROR_METHOD, 405, "method", "Method Not Allowed"},
         {ERROR_TOO_SLOW, 408, "too-slow", "Request Timeout"},
         {ERROR_TOO_LARGE, 413, "too-large", "Content Too Large"},
+        {ERROR_HEAD_TOO_LARGE, 431, "head-too-large", "Request Header Fields Too Large"},
         {ERROR_UNSUPPORTED_MEDIA, 415, "unsupported-media", "Unsupported Media Type"},
         {ERROR_INVALID, 422, "invalid", "Unprocessable Content"},
         {ERROR_NO_MEMORY, 503, "no-memory", "Service Unavailable"},

@@ -1,0 +1,89 @@
+#include "server/http/http_connection.h"
+
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "server/setup/limits.h"
+#include "server/work/clock.h"
+
+/* Empty lines between requests are no request (RFC 9112, section 2.2). */
+#define CONNECTION_BLANK_BYTES_MAX 4
+
+struct http_connection *http_connection_new(struct service *service, int fd, bool tls)
+{
+    const int on = 1, unsent_bytes = (int)LIMIT_UNSENT_BYTES;
+    struct http_connection *connection = calloc(1, sizeof *connection);
+    if (connection == NULL)
+        return NULL;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof unsent_bytes);
+    bool overflow = service->connection_count > service->options->connections_max;
+    int64_t last_ms = overflow ? clock_ms() + LIMIT_OVERFLOW_CONNECTION_MS : CLOCK_NEVER_MS;
+    *connection = (struct http_connection){.service = service, .fd = fd, .tls = tls};
+    connection->watch = monitor_add(&service->monitor, fd, tls, last_ms);
+    if (connection->watch == NULL) {
+        free(connection);
+        return NULL;
+    }
+    connection_enter(connection->watch, CONNECTION_IDLE, clock_ms() + (int64_t)service->options->idle_timeout_s * 1000);
+    return connection;
+}
+
+static bool is_closed_by_client(const struct http_connection *connection)
+{
+    char next;
+    return recv(connection->fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* What the system counts; zeros where it does not. */
+static struct tcp_info count(const struct http_connection *connection)
+{
+    struct tcp_info info = {0};
+    socklen_t info_bytes = sizeof info;
+    (void)getsockopt(connection->fd, IPPROTO_TCP, TCP_INFO, &info, &info_bytes);
+    if (info.tcpi_bytes_received > 0 && is_closed_by_client(connection))
+        info.tcpi_bytes_received--; /* the end of the stream counts as a byte */
+    return info;
+}
+
+void http_connection_account(struct http_connection *connection, uint64_t bytes)
+{
+    const struct tcp_info info = count(connection);
+    connection->accounted_bytes = bytes > 0 ? connection->accounted_bytes + bytes : info.tcpi_bytes_received;
+    connection->sent_segments = info.tcpi_data_segs_out;
+    connection->reused = true;
+}
+
+bool http_connection_has_stray_bytes(const struct http_connection *connection)
+{
+    if (connection->tls || connection->closes || (connection->reused && is_closed_by_client(connection)))
+        return false;
+    const struct tcp_info info = count(connection);
+    return info.tcpi_data_segs_out == connection->sent_segments &&
+           info.tcpi_bytes_received > connection->accounted_bytes + CONNECTION_BLANK_BYTES_MAX;
+}
+
+void http_connection_linger(struct http_connection *connection)
+{
+    if (!connection->tls)
+        (void)shutdown(connection->fd, SHUT_WR);
+    int fd = connection->lingers ? -1 : fcntl(connection->fd, F_DUPFD_CLOEXEC, 0);
+    if (fd >= 0)
+        monitor_linger(&connection->service->monitor, fd);
+    connection->lingers = true;
+}
+
+void http_connection_free(struct http_connection *connection)
+{
+    int unread_bytes = 0;
+    if (connection == NULL)
+        return;
+    if (ioctl(connection->fd, FIONREAD, &unread_bytes) == 0 && unread_bytes > 0)
+        http_connection_linger(connection);
+    monitor_remove(connection->watch);
+    free(connection);
+}

@@ -1,0 +1,46 @@
+/* http_connection.h: a client's connection, from accept to close.
+ *
+ * It owns its request until that is freed: libmicrohttpd drops some requests without a word (more query arguments or cookies
+ * than fit its memory), and what it leaves behind is replied to, logged and freed as the connection closes. So is what
+ * libmicrohttpd does not even recognise as a request line.
+ *
+ * Threads  the sockets' thread. */
+#ifndef ATTND_SERVER_HTTP_HTTP_CONNECTION_H
+#define ATTND_SERVER_HTTP_HTTP_CONNECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/http/service.h"
+
+struct http_request;
+
+struct http_connection {
+    struct service *service;      /* borrowed */
+    struct connection *watch;     /* owned: the monitor's view */
+    int fd;                       /* borrowed: libmicrohttpd closes it */
+    bool tls;                     /* then no reply can be written past libmicrohttpd */
+    bool reused;                  /* a request has been answered, and another may follow */
+    bool lingers;                 /* unread bytes must not reset it */
+    bool closes;                  /* after the reply that was given last */
+    uint64_t accounted_bytes;     /* received, and part of requests that were answered */
+    uint32_t sent_segments;       /* then */
+    struct http_request *request; /* in progress; NULL: none */
+};
+
+/* New; NULL where there is no memory. */
+struct http_connection *http_connection_new(struct service *service, int fd, bool tls);
+
+/* A request of `bytes`, head and body, has been answered; 0: of all that has been received. */
+void http_connection_account(struct http_connection *connection, uint64_t bytes);
+
+/* True where bytes were received that belong to no request and were not replied to, and the client may still read a reply. */
+bool http_connection_has_stray_bytes(const struct http_connection *connection);
+
+/* Keeps the connection open for a while after libmicrohttpd closes it, for the client to read the reply (see lingering.h). */
+void http_connection_linger(struct http_connection *connection);
+
+/* The connection is about to be closed. NULL-safe. */
+void http_connection_free(struct http_connection *connection);
+
+#endif

@@ -1,0 +1,240 @@
+/* hostile_test.c: requests that are meant to harm: that leak, hide bytes from a check, or are no HTTP at all. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/http/groups.h"
+#include "tests/http/harness.h"
+
+/* Sends bytes, NULs among them, on a connection of their own. Returns the answer; new. */
+static char *exchange_bytes(const struct attnd *attnd, const char *bytes, size_t count)
+{
+    int fd = raw_connect(attnd);
+    (void)raw_try_send(fd, bytes, count);
+    char *answer = raw_read(fd, 30);
+    (void)close(fd);
+    return answer;
+}
+
+static void assert_status(const char *answer, int status, const char *what)
+{
+    char expected[32];
+    (void)snprintf(expected, sizeof expected, "HTTP/1.1 %d ", status);
+    if (strncmp(answer, expected, strlen(expected)) != 0)
+        print_error("%s: %.40s\n", what, answer);
+    assert_int_equal(strncmp(answer, expected, strlen(expected)), 0);
+}
+
+/* ---- requests that libmicrohttpd drops ---- */
+
+static char *repeated(const char *begin, const char *part, size_t count, const char *end)
+{
+    size_t part_bytes = strlen(part), bytes = strlen(begin) + count * part_bytes + strlen(end);
+    char *text = malloc(bytes + 1);
+    assert_non_null(text);
+    char *at = stpcpy(text, begin);
+    for (size_t i = 0; i < count; i++)
+        at = stpcpy(at, part);
+    (void)stpcpy(at, end);
+    return text;
+}
+
+#define REST " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"
+
+/* Each kind of small parts that add up: answered, logged, and nothing of them stays. */
+static void check_many_parts(const char *begin, const char *part, size_t part_count, const char *end, int status)
+{
+    enum { REQUESTS = 5000 };
+    struct attnd *attnd = attnd_start(NULL);
+    char *text = repeated(begin, part, part_count, end);
+    size_t before = 0;
+    for (int i = 0; i < REQUESTS; i++) {
+        if (i == REQUESTS / 10)
+            before = attnd_resident_bytes(attnd);
+        char *answer = exchange_bytes(attnd, text, strlen(text));
+        assert_status(answer, status, part);
+        free(answer);
+    }
+    size_t after = attnd_resident_bytes(attnd);
+    print_message("%d requests of %zu \"%s\": resident %zu KiB before, %zu KiB after\n", REQUESTS, part_count, part,
+                  before / 1024, after / 1024);
+    assert_true(after < before + ((size_t)2 << 20));
+    sleep_s(0.5); /* for the log's writer */
+    char *log = attnd_log(attnd);
+    assert_int_equal(count_of(log, "request method="), REQUESTS);
+    free(log);
+    free(text);
+    attnd_stop(attnd);
+}
+
+static void test_many_arguments(void **state)
+{
+    (void)state;
+    check_many_parts("GET /health/live?", "a&", 1000, REST, 200);
+}
+
+static void test_many_cookies(void **state)
+{
+    (void)state;
+    check_many_parts("GET /health/live HTTP/1.1\r\nHost: test\r\nConnection: close\r\nCookie: ", "a=b; ", 2000, "\r\n\r\n",
+                     200);
+}
+
+static void test_many_headers(void **state)
+{
+    (void)state;
+    check_many_parts("GET /health/live HTTP/1.1\r\nHost: test\r\nConnection: close\r\n", "a: b\r\n", 3000, "\r\n", 431);
+}
+
+/* ---- NUL ---- */
+
+#define BODY SMALL_JSON
+#define LENGTH "75"
+
+/* Of these the bytes count, so that NULs may be among them. */
+struct bytes {
+    const char *data;
+    size_t count;
+};
+#define BYTES(text)                                                                                                            \
+    {                                                                                                                          \
+        (text), sizeof(text) - 1                                                                                               \
+    }
+
+static void test_nul(void **state)
+{
+    static const struct bytes heads[] = {
+        BYTES("POST /attention\0 HTTP/1.1\r\nHost: test\r\n"),
+        BYTES("POST /attention\0x HTTP/1.1\r\nHost: test\r\n"),
+        BYTES("POST /attention\0HTTP/1.1 HTTP/1.1\r\nHost: test\r\n"),
+        BYTES("POST /attention?a\0b HTTP/1.1\r\nHost: test\r\n"),
+        BYTES("POST\0 /attention HTTP/1.1\r\nHost: test\r\n"),
+        BYTES("POST\0X /attention HTTP/1.1\r\nHost: test\r\n"),
+        BYTES("POST /attention HTTP/1.1\r\nHost: test\0x\r\n"),
+        BYTES("POST /attention HTTP/1.1\r\nHost: test\r\nX-API-Key: the-key\0zzz\r\n"),
+        BYTES("POST /attention HTTP/1.1\r\nHost: test\r\nX-API-Key: the-key\0\r\n"),
+        BYTES("POST /attention HTTP/1.1\r\nHost: test\r\nX-API-Key: \0the-key\r\n"),
+        BYTES("POST /attention HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer the-key\0\0\0\r\n"),
+        BYTES("POST /attention HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\0x\r\n"),
+        BYTES("POST /attention HTTP/1.1\r\nHost: test\r\nX\0-Two: 2\r\n"),
+        BYTES("POST /attention HTTP/1.1\r\nHost: test\r\n\0X-Two: 2\r\n"),
+        BYTES("POST /attention HTTP/1.1\r\nHost: test\r\n\0\r\n"),
+        BYTES("POST /attention HTTP/1.1\nHost: test\nX-API-Key: the-key\0zzz\n"),
+    };
+    static const struct bytes lengths[] = {
+        BYTES("Content-Length: " LENGTH "\0 9\r\n\r\n" BODY),
+        BYTES("Content-Length: " LENGTH "\0\r\n\r\n" BODY),
+        BYTES("Content-Length: " LENGTH "\r\n\r\n" BODY),
+    };
+    static const char last[] = "X-Last: a\0b\r\n\r\n";
+    char text[1024];
+    (void)state;
+    assert_int_equal(strlen(BODY), strtoul(LENGTH, NULL, 10));
+    for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++) {
+        for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
+            memcpy(text, heads[h].data, heads[h].count);
+            memcpy(text + heads[h].count, lengths[l].data, lengths[l].count);
+            char *answer = exchange_bytes(attnd_shared(), text, heads[h].count + lengths[l].count);
+            assert_status(answer, 400, heads[h].data);
+            assert_int_equal(count_of(answer, "HTTP/1.1 "), 1);
+            free(answer);
+        }
+    }
+    int length = snprintf(text, sizeof text, "GET /health/live HTTP/1.1\r\nHost: test\r\n");
+    memcpy(text + length, last, sizeof last - 1);
+    char *answer = exchange_bytes(attnd_shared(), text, (size_t)length + sizeof last - 1);
+    assert_status(answer, 400, "in the last header");
+    free(answer);
+}
+
+/* A line that begins with a blank belongs to the header before it, or smuggles one in. */
+static void test_folded_headers(void **state)
+{
+    static const char *const heads[] = {
+        "GET /health/live HTTP/1.1\r\nHost: test\r\nX-One: 1\r\n 2\r\n\r\n",
+        "GET /health/live HTTP/1.1\r\nHost: test\r\nX-One: 1\r\n\t2\r\nX-Two: 2\r\n\r\n",
+        "GET /health/live HTTP/1.1\r\nX-One: long enough to hide\r\n 2\r\nHost: test\r\n\r\n",
+        "GET /health/live HTTP/1.1\r\nHost: test\r\nX-One: 1\rX-Two: 2\r\n\r\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        char *answer = exchange_bytes(attnd_shared(), heads[i], strlen(heads[i]));
+        assert_status(answer, 400, heads[i]);
+        free(answer);
+    }
+}
+
+/* ---- no HTTP ---- */
+
+static void test_no_http(void **state)
+{
+    static const struct bytes cases[] = {
+        BYTES("GET /a b HTTP/1.1\r\nHost: test\r\n\r\n"),
+        BYTES("GET /health/live \tHTTP/1.1\r\nHost: test\r\n\r\n"),
+        BYTES("GET\t/health/live\tHTTP/1.1\r\nHost: test\r\n\r\n"),
+        BYTES("GET /health/live\x01 HTTP/1.1\r\nHost: test\r\n\r\n"),
+        BYTES("garbage\r\n\r\n"),
+        BYTES("more garbage\r\n\r\n"),
+        BYTES("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\n"),
+        BYTES("GET /health/live\r\n\r\n"),
+        BYTES("get /health/live http/1.1\r\nHost: test\r\n\r\n"),
+        BYTES("GET /health/live HTTP/1.1\r\nHost: test\r\nConnection: Keep-Alive\r\n\r\n and then garbage\r\n"),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *answer = exchange_bytes(attnd_shared(), cases[i].data, cases[i].count);
+        const char *last = answer;
+        for (const char *next; (next = strstr(last + 1, "HTTP/1.1 4")) != NULL;)
+            last = next;
+        assert_status(last, 400, cases[i].data);
+        free(answer);
+    }
+}
+
+static void test_no_http_is_logged(void **state)
+{
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL);
+    static const char garbage[] = "garbage\r\n\r\n";
+    char *answer = exchange_bytes(attnd, garbage, sizeof garbage - 1);
+    assert_non_null(strstr(answer, "urn:attnd:problem:malformed"));
+    assert_non_null(strstr(answer, "X-Request-Id: "));
+    free(answer);
+    assert_true(attnd_logs(attnd, "request method=\"\" path=\"\" status=400", 5));
+    struct reply reply = get(attnd, "/metrics", NULL);
+    assert_non_null(strstr(reply.body, "attnd_requests_total{path=\"other\",status=\"400\"} 1\n"));
+    reply_done(&reply);
+    (void)close(raw_connect(attnd)); /* says nothing, and is told nothing */
+    sleep_s(0.3);
+    char *log = attnd_log(attnd);
+    assert_int_equal(count_of(log, "request method=\"\""), 1);
+    free(log);
+    attnd_stop(attnd);
+}
+
+/* Blanks around a value are legal, tabs too. */
+static void test_blanks_around_values(void **state)
+{
+    static const char *const cases[] = {
+        "POST /attention HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length:\t" LENGTH "\r\n\r\n" BODY,
+        "POST /attention HTTP/1.1\r\nHost:\ttest\t\r\nConnection:close \r\nContent-Length: \t" LENGTH "\r\n\r\n" BODY,
+        "POST /attention HTTP/1.1\r\nHost: test\r\nConnection: close\t\r\nTransfer-Encoding:\tchunked\r\n\r\n4b\r\n" BODY
+        "\r\n0\r\n\r\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *answer = exchange_bytes(attnd_shared(), cases[i], strlen(cases[i]));
+        assert_status(answer, 200, cases[i]);
+        free(answer);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    HTTP_TEST(test_many_arguments),    HTTP_TEST(test_many_cookies),
+    HTTP_TEST(test_many_headers),      HTTP_TEST(test_nul),
+    HTTP_TEST(test_folded_headers),    HTTP_TEST(test_no_http),
+    HTTP_TEST(test_no_http_is_logged), HTTP_TEST(test_blanks_around_values),
+};
+
+const struct group hostile_group = GROUP(tests);
