@@ -13,6 +13,9 @@
 /* Empty lines between requests are no request (RFC 9112, section 2.2). */
 #define CONNECTION_BLANK_BYTES_MAX 4
 
+/* How much earlier than here libmicrohttpd's clock may say that a connection was idle for too long. */
+#define CONNECTION_TIMER_MS 50
+
 struct http_connection *http_connection_new(struct service *service, int fd, bool tls)
 {
     const int on = 1, unsent_bytes = (int)LIMIT_UNSENT_BYTES;
@@ -29,8 +32,19 @@ struct http_connection *http_connection_new(struct service *service, int fd, boo
         free(connection);
         return NULL;
     }
-    connection_enter(connection->watch, CONNECTION_IDLE, clock_ms() + (int64_t)service->options->idle_timeout_s * 1000);
+    http_connection_enter_idle(connection);
     return connection;
+}
+
+void http_connection_enter_idle(struct http_connection *connection)
+{
+    connection->idle_until_ms = clock_ms() + (int64_t)connection->service->options->idle_timeout_s * 1000;
+    connection_enter(connection->watch, CONNECTION_IDLE, connection->idle_until_ms);
+}
+
+bool http_connection_was_too_slow(struct http_connection *connection)
+{
+    return connection_was_cut(connection->watch) || clock_ms() + CONNECTION_TIMER_MS >= connection->idle_until_ms;
 }
 
 static bool is_closed_by_client(const struct http_connection *connection)

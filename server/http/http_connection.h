@@ -23,6 +23,7 @@ struct http_connection {
     bool reused;                  /* a request has been answered, and another may follow */
     bool lingers;                 /* unread bytes must not reset it */
     bool closes;                  /* after the reply that was given last */
+    int64_t idle_until_ms;        /* without a request */
     uint64_t accounted_bytes;     /* received, and part of requests that were answered */
     uint32_t sent_segments;       /* then */
     struct http_request *request; /* in progress; NULL: none */
@@ -30,6 +31,12 @@ struct http_connection {
 
 /* New; NULL where there is no memory. */
 struct http_connection *http_connection_new(struct service *service, int fd, bool tls);
+
+/* From now on the connection waits for a request. */
+void http_connection_enter_idle(struct http_connection *connection);
+
+/* True where its time was up: of the request in progress, or of waiting for one. */
+bool http_connection_was_too_slow(struct http_connection *connection);
 
 /* A request of `bytes`, head and body, has been answered; 0: of all that has been received. */
 void http_connection_account(struct http_connection *connection, uint64_t bytes);

@@ -413,8 +413,7 @@ static void finish(struct http_request *request, unsigned status, const char *en
     http_request_log(request, status, end);
     if (request->lingers)
         http_connection_linger(request->connection);
-    connection_enter(request->connection->watch, CONNECTION_IDLE,
-                     clock_ms() + (int64_t)service->options->idle_timeout_s * 1000);
+    http_connection_enter_idle(request->connection);
     request->connection->request = NULL;
     if (request->body.room_bytes + request->grant.bytes <= HTTP_REQUEST_FREED_AT_ONCE_BYTES_MAX) {
         free_request(&request->garbage);
@@ -453,12 +452,13 @@ void http_request_end(struct http_request *request, enum MHD_RequestTerminationC
 
 void http_request_abandon(struct http_connection *connection, struct MHD_Connection *mhd)
 {
+    bool too_slow =
+        connection->request == NULL ? http_connection_was_too_slow(connection) : connection_was_cut(connection->watch);
     struct http_request *request = connection->request;
     if (request == NULL && http_connection_has_stray_bytes(connection))
         request = http_request_new(connection, mhd, "");
     if (request == NULL)
         return;
-    bool too_slow = connection_was_cut(connection->watch);
     if (!connection->tls && too_slow)
         reply_too_slow(request);
     else if (!connection->tls)
