@@ -109,53 +109,44 @@ static void NAME(stage_alibi)(struct NAME(state) *state, size_t r, size_t first,
     state->plan->kernels->KERNEL(alibi_row)(row, count, distance, state->plan->params->alibi_slopes[NAME(row_head)(state, r)]);
 }
 
-/* A mask that is not contiguous along the keys. */
-static bool NAME(stage_mask_strided)(const struct tensor *mask, const void *mask_row, size_t first, size_t count, REAL *row)
+/* Row r of the mask for keys [first, first + count), as the kernel takes it: in place, or as numbers to add, in `copy`. */
+static void NAME(mask_of_row)(const struct NAME(state) *state, size_t r, size_t first, size_t count, REAL copy[KEY_TILE],
+                              struct KERNEL(kernel_mask) *mask)
 {
-    bool nonfinite = false;
-    for (size_t j = 0; j < count; j++) {
-        ptrdiff_t at = (ptrdiff_t)(first + j) * mask->stride[3];
-        REAL add = mask->dtype == DTYPE_BOOL ? 0 : (REAL)((const ELEMENT *)mask_row)[at];
-        bool masked = mask->dtype == DTYPE_BOOL ? ((const unsigned char *)mask_row)[at] == 0 : add == MINUS_INFINITY;
-        REAL score = row[j] + add;
-        nonfinite |= !masked && !isfinite(score);
-        row[j] = masked ? MINUS_INFINITY : score;
+    const struct tensor *t = &state->plan->params->mask;
+    const void *row = tensor_row(t, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
+    if (t->stride[3] == 1 && t->dtype == DTYPE_BOOL) {
+        mask->keep = (const unsigned char *)row + first;
+        return;
     }
-    return !nonfinite;
+    mask->add = copy;
+    if (t->stride[3] == 1 && sizeof(ELEMENT) == sizeof(REAL)) {
+        mask->add = (const REAL *)row + first;
+        return;
+    }
+    for (size_t j = 0; j < count; j++) {
+        ptrdiff_t at = (ptrdiff_t)(first + j) * t->stride[3];
+        if (t->dtype == DTYPE_BOOL)
+            copy[j] = ((const unsigned char *)row)[at] == 0 ? MINUS_INFINITY : 0;
+        else
+            copy[j] = (REAL)((const ELEMENT *)row)[at];
+    }
 }
 
-/* Adds or applies row r of the mask to the scores of keys [first, first + count); returns false where a key that is not masked
- * has a non-finite score. */
-static bool NAME(stage_mask)(struct NAME(state) *state, size_t r, size_t first, size_t count, REAL *row)
-{
-    const struct attention_block *block = state->block;
-    const struct tensor *mask = &state->plan->params->mask;
-    const void *mask_row = tensor_row(mask, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
-    if (mask->stride[3] == 1 && mask->dtype == DTYPE_BOOL)
-        return state->plan->kernels->KERNEL(keep_row)(row, count, (const unsigned char *)mask_row + first);
-    if (mask->stride[3] == 1 && sizeof(ELEMENT) == sizeof(REAL))
-        return state->plan->kernels->KERNEL(add_row)(row, count, (const REAL *)mask_row + first);
-    return NAME(stage_mask_strided)(mask, mask_row, first, count, row);
-}
-
-/* ALiBi and masks of one row, after which `row` holds what softmax sees. Returns its maximum. */
+/* ALiBi and masks of one row, after which `row` holds what softmax sees, up to a multiple of row_step. Returns its maximum. */
 static REAL NAME(stages_of_row)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r, REAL *row)
 {
     const struct attention_params *params = state->plan->params;
     size_t tile_end = tile->first + tile->count;
     size_t begin = size_min(size_max(state->begin[r], tile->first), tile_end) - tile->first;
     size_t end = size_max(size_min(state->end[r], tile_end), tile->first + begin) - tile->first;
-    for (size_t j = 0; j < begin; j++)
-        row[j] = MINUS_INFINITY;
-    for (size_t j = end; j < tile->count; j++)
-        row[j] = MINUS_INFINITY;
+    struct KERNEL(kernel_mask) mask = {.begin = begin, .end = end};
+    REAL max, copy[KEY_TILE];
     if (params->alibi_slopes != NULL)
         NAME(stage_alibi)(state, r, tile->first + begin, end - begin, row + begin);
-    bool finite = true;
     if (params->mask.data != NULL)
-        finite = NAME(stage_mask)(state, r, tile->first + begin, end - begin, row + begin);
-    REAL max;
-    bool all_finite = state->plan->kernels->KERNEL(max_row)(row + begin, end - begin, &max);
-    state->nonfinite[r] |= params->mask.data == NULL ? !all_finite : !finite;
+        NAME(mask_of_row)(state, r, tile->first, end, copy, &mask);
+    if (!state->plan->kernels->KERNEL(mask_row)(row, NAME(padded)(state, tile->count), &mask, &max))
+        state->nonfinite[r] = true;
     return max;
 }

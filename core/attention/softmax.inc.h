@@ -34,7 +34,7 @@ static void NAME(stage_softmax)(struct NAME(state) *state, const struct NAME(til
         if (tile_max > state->max[r])
             NAME(raise_max)(state, r, tile_max);
         double sum = full ? (double)plan->kernels->KERNEL(exp_finite_row)(row, tile->count, state->max[r])
-                          : (double)plan->kernels->KERNEL(exp_row)(row, tile->count, state->max[r]);
+                          : (double)plan->kernels->KERNEL(exp_row)(row, NAME(padded)(state, tile->count), state->max[r]);
         state->sum[r] += sum;
         state->nonfinite[r] = isnan(sum);
         state->has_visible_key[r] = true;

@@ -58,6 +58,12 @@ static REAL *NAME(score_row)(const struct NAME(state) *state, const struct NAME(
     return state->scores + (tile->first / KEY_TILE * kept + r) * KERNEL_ROW_STRIDE + tile->first % KEY_TILE;
 }
 
+/* What a row of `count` scores is padded to with masked ones. */
+static size_t NAME(padded)(const struct NAME(state) *state, size_t count)
+{
+    return size_round_up(count, state->plan->kernels->KERNEL(row_step));
+}
+
 /* The block's key head, counted from the head group's first. */
 static size_t NAME(group_head)(const struct NAME(state) *state)
 {

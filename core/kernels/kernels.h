@@ -1,9 +1,10 @@
-/* kernels.h: the inner loops of attention, compiled for several processors from one source (kernels/), chosen at run time.
+/* kernels.h: the inner loops of attention, compiled for several processors from one source (table.c), chosen at run time.
  *
  * Products   c (+)= alpha * a.b with the right operand packed into panels. On avx512, avx2 and neon each element is one chain of
  *            fused multiply-adds over the depth, so its bits don't depend on which rows and columns are computed along with
  *            it. generic hands the product to OpenBLAS, which has kernels for every processor.
- * Rows       operate in place on one row of scores; sums run over ROW_LANES partial sums in a fixed order.
+ * Rows       work in place on one row of scores. Sums run over row_step partial sums, an element's by its column alone: so a row's
+ *            bits don't depend on the rows beside it.
  * Kernels check nothing. Threads: reentrant, but for kernels_choose. */
 #ifndef ATTND_CORE_KERNELS_KERNELS_H
 #define ATTND_CORE_KERNELS_KERNELS_H
@@ -16,7 +17,7 @@
     (KERNEL_DEPTH_MAX + 16) /* of left operands: a constant, and no power of two, to spare the cache's sets */
 
 /* A product. The right operand lies in panels of `panel_columns` columns: panel p holds columns p*panel_columns and on, as
- * `depth` rows of panel_columns contiguous numbers, missing columns as 0; rows of a wider matrix can be panels as they lie. Whole
+ * `depth` rows of panel_columns contiguous numbers, missing columns as 0; rows of a wider matrix can be panels in place. Whole
  * panels of c are written.
  *
  * ret_max, where the table's product_tells_max: the largest element of each row of c, the last panel's missing columns included;
@@ -47,7 +48,7 @@ struct kernel_product_f64 {
     double *ret_max;
 };
 
-/* c[r][j] = alpha * a[r].b[j] for keys as they lie: rows of `depth` contiguous numbers. depth is a multiple of the columns of a
+/* c[r][j] = alpha * a[r].b[j] for keys in place, unpacked: rows of `depth` contiguous numbers. depth is a multiple of the columns of a
  * panel, and at most KERNEL_DEPTH_MAX. */
 struct kernel_dots_f32 {
     size_t rows, keys, depth;
@@ -67,6 +68,19 @@ struct kernel_dots_f64 {
     double *c;
 };
 
+/* Which columns of a row of scores are visible: those of [begin, end), of them those kept, or those whose addend is not -infinity. */
+struct kernel_mask_f32 {
+    size_t begin, end;
+    const unsigned char *keep; /* [end]; NULL: all */
+    const float *add;          /* [end]; NULL: nothing; not both */
+};
+
+struct kernel_mask_f64 {
+    size_t begin, end;
+    const unsigned char *keep;
+    const double *add;
+};
+
 struct kernels {
     const char *name; /* "avx512", "avx2", "neon", "generic" */
 
@@ -74,6 +88,10 @@ struct kernels {
      * with; 0: as many as there are. */
     size_t panel_columns_f32, panel_columns_f64;
     size_t rows_f32, rows_f64;
+
+    size_t row_step_f32,
+        row_step_f64; /* a row of scores is read so many at a time; a divisor of panel_columns where that is not 0 */
+
     void (*product_f32)(const struct kernel_product_f32 *product);
     void (*product_f64)(const struct kernel_product_f64 *product);
 
@@ -93,14 +111,15 @@ struct kernels {
     float (*exp_row_f32)(float *row, size_t count, float max);
     double (*exp_row_f64)(double *row, size_t count, double max);
 
-    /* The same for a row in which no key is masked, whose count is a multiple of 16, and whatever its elements are: the sum is NaN
-     * where one is not finite. */
+    /* The same numbers for a row in which no key is masked, whose count is a multiple of row_step, and whatever its elements are: the
+     * sum is NaN where one is not finite. */
     float (*exp_finite_row_f32)(float *row, size_t count, float max);
     double (*exp_finite_row_f64)(double *row, size_t count, double max);
 
-    /* The row's largest element (-infinity for an empty row) in *ret_max; true where all elements are finite. */
-    bool (*max_row_f32)(const float *row, size_t count, float *ret_max);
-    bool (*max_row_f64)(const double *row, size_t count, double *ret_max);
+    /* Adds mask->add and sets what is not visible to -infinity. *ret_max: the largest, -infinity where nothing is visible; true where all
+     * that is visible is finite. count is a multiple of row_step, and may be more than mask->end. */
+    bool (*mask_row_f32)(float *row, size_t count, const struct kernel_mask_f32 *mask, float *ret_max);
+    bool (*mask_row_f64)(double *row, size_t count, const struct kernel_mask_f64 *mask, double *ret_max);
 
     /* row[j] = cap * tanh(row[j] / cap); what is not finite becomes NaN. */
     void (*softcap_row_f32)(float *row, size_t count, float cap);
@@ -110,14 +129,7 @@ struct kernels {
     void (*alibi_row_f32)(float *row, size_t count, double distance, double slope);
     void (*alibi_row_f64)(double *row, size_t count, double distance, double slope);
 
-    /* Keeps row[j] where keep[j], else -infinity; row[j] += add[j], and -infinity where add[j] is. Return false where an element
-     * that is kept is not finite. */
-    bool (*keep_row_f32)(float *row, size_t count, const unsigned char *keep);
-    bool (*keep_row_f64)(double *row, size_t count, const unsigned char *keep);
-    bool (*add_row_f32)(float *row, size_t count, const float *add);
-    bool (*add_row_f64)(double *row, size_t count, const double *add);
-
-    /* to[j] = from[j] * factor; `to` may be `from`. away: past the caches, for what is not soon read again; streaming_done
+    /* to[j] = from[j] * factor; `to` may be `from`. streaming: past the caches, for what is not soon read again; streaming_done
      * puts all such stores of the thread before those that follow. */
     void (*scale_row_f32)(float *to, const float *from, size_t count, float factor);
     void (*scale_row_f64)(double *to, const double *from, size_t count, double factor);

@@ -1,5 +1,4 @@
-/* rows.inc.h: ALiBi and multiplication by a factor, over one row. Included once a precision, with REAL, LANES (a vector of them) and
- * NAME(x) defined. */
+/* rows.inc.h: ALiBi, a factor, and whether all is finite, over one row. */
 
 static void NAME(alibi_row)(REAL *row, size_t count, double distance, double slope)
 {
@@ -11,28 +10,33 @@ static void NAME(alibi_row)(REAL *row, size_t count, double distance, double slo
 static void NAME(scale_row)(REAL *to, const REAL *from, size_t count, REAL factor)
 {
     size_t j = 0;
-    for (; j + sizeof(LANES) / sizeof(REAL) <= count; j += sizeof(LANES) / sizeof(REAL)) {
-        LANES lanes;
-        memcpy(&lanes, from + j, sizeof lanes);
-        lanes *= factor;
-        memcpy(to + j, &lanes, sizeof lanes);
-    }
+    for (; j + LANES <= count; j += LANES)
+        NAME(store)(to + j, NAME(load)(from + j) * factor);
     for (; j < count; j++)
         to[j] = from[j] * factor;
 }
 
 static void NAME(scale_streaming)(REAL *to, const REAL *from, size_t count, REAL factor)
 {
-    size_t misaligned = (uintptr_t)to % sizeof(LANES) / sizeof(REAL);
-    size_t first = misaligned == 0 ? 0 : sizeof(LANES) / sizeof(REAL) - misaligned, j;
+    size_t misaligned = (uintptr_t)to % VECTOR_BYTES / sizeof(REAL);
+    size_t first = misaligned == 0 ? 0 : LANES - misaligned, j;
     for (j = 0; j < first && j < count; j++)
         to[j] = from[j] * factor;
-    for (; j + sizeof(LANES) / sizeof(REAL) <= count; j += sizeof(LANES) / sizeof(REAL)) {
-        LANES lanes;
-        memcpy(&lanes, from + j, sizeof lanes);
-        lanes *= factor;
-        store_streaming(to + j, &lanes);
-    }
+    for (; j + LANES <= count; j += LANES)
+        NAME(store_streaming)(to + j, NAME(load)(from + j) * factor);
     for (; j < count; j++)
         to[j] = from[j] * factor;
+}
+
+static bool NAME(finite_row)(const REAL *row, size_t count)
+{
+    NAME(lanes) nonfinite[VECTORS] = {{0}}; /* 0 while all is finite, NaN after */
+    size_t j = 0;
+    for (; j + PANEL <= count; j += PANEL)
+#pragma GCC unroll 4
+        for (size_t v = 0; v < VECTORS; v++)
+            nonfinite[v] += NAME(load)(row + j + v * LANES) * (REAL)0;
+    for (; j < count; j += LANES)
+        nonfinite[0] += NAME(load_part)(row + j, count - j) * (REAL)0;
+    return NAME(panel_sum)(nonfinite) == 0;
 }

@@ -1,83 +1,83 @@
-/* vector.inc.h: the vectors that rows of scores are read in, and what is done to them lane by lane. */
+/* vector.inc.h: vectors as wide as the target's registers. */
 
-#define LANES_F32 16
-#define LANES_F64 8
+#define LANES (VECTOR_BYTES / sizeof(REAL))
+#define PANEL (VECTORS * LANES) /* panel_columns, and the elements of a row that are read at once */
 
-typedef float lanes_f32 __attribute__((vector_size(LANES_F32 * sizeof(float))));
-typedef int32_t lanes_i32 __attribute__((vector_size(LANES_F32 * sizeof(int32_t))));
-typedef double lanes_f64 __attribute__((vector_size(LANES_F64 * sizeof(double))));
-typedef int64_t lanes_i64 __attribute__((vector_size(LANES_F64 * sizeof(int64_t))));
+typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES)));
+typedef INTEGER NAME(mask) __attribute__((vector_size(VECTOR_BYTES)));
 
-static inline lanes_f32 load_f32(const float *from)
+static inline NAME(lanes) NAME(load)(const REAL *from)
 {
-    lanes_f32 lanes;
+    NAME(lanes) lanes;
     memcpy(&lanes, from, sizeof lanes);
     return lanes;
 }
 
-static inline void store_f32(float *to, const lanes_f32 *lanes)
+/* The first `count` elements, 0 behind them. */
+static inline NAME(lanes) NAME(load_part)(const REAL *from, size_t count)
 {
-    memcpy(to, lanes, sizeof *lanes);
+    REAL part[LANES] = {0};
+    for (size_t i = 0; i < LANES && i < count; i++)
+        part[i] = from[i];
+    return NAME(load)(part);
 }
 
-static inline lanes_f64 load_f64(const double *from)
+static inline void NAME(store)(REAL *to, NAME(lanes) lanes)
 {
-    lanes_f64 lanes;
-    memcpy(&lanes, from, sizeof lanes);
-    return lanes;
+    memcpy(to, &lanes, sizeof lanes);
 }
 
-/* Stores 64 aligned bytes past the caches, without reading their line first. */
-static inline void store_streaming(void *to, const void *lanes)
+/* To an aligned place, past the caches, without reading its line first. */
+static inline void NAME(store_streaming)(REAL *to, NAME(lanes) lanes)
 {
 #if defined __AVX512F__
-    _mm512_stream_si512(to, _mm512_loadu_si512(lanes));
+    _mm512_stream_si512((void *)to, (__m512i)lanes);
 #elif defined __AVX2__
-    _mm256_stream_si256(to, _mm256_loadu_si256(lanes));
-    _mm256_stream_si256((__m256i *)to + 1, _mm256_loadu_si256((const __m256i *)lanes + 1));
+    _mm256_stream_si256((void *)to, (__m256i)lanes);
 #else
-    memcpy(to, lanes, sizeof(lanes_f32));
+    NAME(store)(to, lanes);
 #endif
 }
 
-static void streaming_done(void)
+static inline NAME(lanes) NAME(select)(NAME(mask) mask, NAME(lanes) yes, NAME(lanes) no)
 {
-#if defined __AVX512F__ || defined __AVX2__
-    _mm_sfence();
+    return (NAME(lanes))((mask & (NAME(mask))yes) | (~mask & (NAME(mask))no));
+}
+
+/* The larger of each lane; b where a is NaN. GCC 12 makes no single instruction of a comparison and a selection. */
+static inline NAME(lanes) NAME(larger)(NAME(lanes) a, NAME(lanes) b)
+{
+#if defined __AVX512F__
+    return sizeof(REAL) == sizeof(float) ? (NAME(lanes))_mm512_max_ps((__m512)a, (__m512)b)
+                                         : (NAME(lanes))_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif defined __AVX2__
+    return sizeof(REAL) == sizeof(float) ? (NAME(lanes))_mm256_max_ps((__m256)a, (__m256)b)
+                                         : (NAME(lanes))_mm256_max_pd((__m256d)a, (__m256d)b);
+#else
+    return NAME(select)((NAME(mask))(a > b), a, b);
 #endif
 }
 
-static inline lanes_i32 select_i32(lanes_i32 mask, lanes_i32 yes, lanes_i32 no)
+/* A panel's vectors added in one order, then their lanes by halves. */
+static inline REAL NAME(panel_sum)(const NAME(lanes) panel[VECTORS])
 {
-    return (mask & yes) | (~mask & no);
-}
-
-static inline lanes_f32 select_f32(lanes_i32 mask, lanes_f32 yes, lanes_f32 no)
-{
-    return (lanes_f32)select_i32(mask, (lanes_i32)yes, (lanes_i32)no);
-}
-
-/* All ones in the lanes where |x| < bound, by their bits: GCC 12 compares vectors wider than the processor's lane by lane. */
-static inline lanes_i32 smaller_f32(lanes_f32 x, float bound)
-{
-    lanes_i32 bound_bits = (lanes_i32)((lanes_f32){0} + bound);
-    /* cppcheck-suppress shiftTooManyBitsSigned ; GCC fills up with the sign */
-    return (((lanes_i32)x & INT32_MAX) - bound_bits) >> 31;
-}
-
-static inline lanes_i64 smaller_f64(lanes_f64 x, double bound)
-{
-    lanes_i64 bound_bits = (lanes_i64)((lanes_f64){0} + bound);
-    /* cppcheck-suppress shiftTooManyBitsSigned ; as above */
-    return (((lanes_i64)x & INT64_MAX) - bound_bits) >> 63;
-}
-
-static inline float sum_lanes(const lanes_f32 *lanes)
-{
-    float part[LANES_F32];
-    memcpy(part, lanes, sizeof part);
-    for (size_t width = LANES_F32 / 2; width > 0; width /= 2)
+    NAME(lanes) sum = panel[0];
+    REAL part[LANES];
+    for (size_t v = 1; v < VECTORS; v++)
+        sum += panel[v];
+    NAME(store)(part, sum);
+    for (size_t width = LANES / 2; width > 0; width /= 2)
         for (size_t i = 0; i < width; i++)
             part[i] += part[i + width];
+    return part[0];
+}
+
+static inline REAL NAME(lanes_max)(NAME(lanes) lanes)
+{
+    REAL part[LANES];
+    NAME(store)(part, lanes);
+    for (size_t width = LANES / 2; width > 0; width /= 2)
+        for (size_t i = 0; i < width; i++)
+            part[i] = part[i] > part[i + width] ? part[i] : part[i + width];
     return part[0];
 }
