@@ -50,8 +50,7 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* What a request may take before its cost is known: two documents at the most and one of them once more, and what decoding them
- * needs. */
+/* What a request may allocate before its cost is known: two documents at most, one of them copied, and what decoding them needs. */
 static size_t decode_cost(void)
 {
     return size_add(size_multiply(3, document_cost()),
@@ -59,7 +58,7 @@ static size_t decode_cost(void)
                         arena_cost(sizeof(struct evaluation)) + arena_cost(sizeof(struct extract)));
 }
 
-/* Body to plan: nothing here grows with the tensors. */
+/* From body to plan: nothing here grows with the tensors. */
 static struct evaluation *decode(const struct api_request *sent, struct api_call *call, struct extract *extract,
                                  struct error *err)
 {
@@ -75,7 +74,7 @@ static struct evaluation *decode(const struct api_request *sent, struct api_call
     return evaluation;
 }
 
-/* Computes what the plan will take, has the limits agree to it, and takes it. */
+/* Computes what the plan costs, has the limits grant it, and allocates it. */
 static bool reserve_memory(struct evaluation *evaluation, const struct api_limits *limits, const struct executor *executor,
                            struct api_call *call, struct error *err)
 {
@@ -96,7 +95,7 @@ static bool reserve_memory(struct evaluation *evaluation, const struct api_limit
     return evaluation_allocate(evaluation, executor, reply_bytes_max, &memory, err);
 }
 
-/* The numbers in memory, ready to be computed with. An error on the way there is held against the arrays, which it may come of. */
+/* A request with its numbers in memory. An error on the way is checked against the arrays, one of which may have caused it. */
 static struct evaluation *read_request(const struct api_request *sent, const struct api_limits *limits,
                                        const struct executor *executor, struct api_call *call, struct error *err)
 {

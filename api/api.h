@@ -19,9 +19,9 @@
 struct api_limits {
     size_t request_memory_bytes_max; /* cap on one request's computed cost, its body not counted */
 
-    /* Sets `bytes` aside for this call before anything is allocated. May wait. Returns false with err set
-     * (ERROR_NO_MEMORY, ERROR_DEADLINE) where there is no room. What it granted, api_call.reserved_bytes, is the caller's to give
-     * back after api_call_done. NULL: everything is granted. */
+    /* Reserves `bytes` for this call before anything is allocated. May wait. Returns false with err set (ERROR_NO_MEMORY,
+     * ERROR_DEADLINE) where they are not to be had. The caller releases what was granted, api_call.reserved_bytes, after
+     * api_call_done. NULL: everything is granted. */
     bool (*reserve)(void *context, size_t bytes, struct error *err);
     void *reserve_context; /* borrowed */
 };

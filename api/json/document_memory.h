@@ -4,7 +4,7 @@
  * token ends the process with an assertion. So all that a tree may need comes from the arena first, and jansson allocates from it;
  * what it frees is not reused.
  *
- * Memory   the reserve is in the arena. What jansson allocates while none is being filled comes from the C library, as usual.
+ * Memory   the reserve is in the arena. What jansson allocates while none is being filled comes from the C library.
  * Threads  a reserve belongs to the thread that opened it; reserves close in the reverse order. */
 #ifndef ATTND_API_JSON_DOCUMENT_MEMORY_H
 #define ATTND_API_JSON_DOCUMENT_MEMORY_H

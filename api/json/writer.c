@@ -20,9 +20,9 @@ static void add_bytes(struct writer *writer, const char *bytes, size_t count)
     writer->at += count;
 }
 
-void writer_add(struct writer *writer, const char *part)
+void writer_add(struct writer *writer, const char *string)
 {
-    add_bytes(writer, part, strlen(part));
+    add_bytes(writer, string, strlen(string));
 }
 
 void writer_end(struct writer *writer)
@@ -32,13 +32,13 @@ void writer_end(struct writer *writer)
 
 void writer_format(struct writer *writer, const char *format, ...)
 {
-    char part[WRITER_FORMAT_BYTES_MAX];
+    char text[WRITER_FORMAT_BYTES_MAX];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(part, sizeof part, format, arguments);
+    int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    assert(length >= 0 && (size_t)length < sizeof part);
-    add_bytes(writer, part, (size_t)length);
+    assert(length >= 0 && (size_t)length < sizeof text);
+    add_bytes(writer, text, (size_t)length);
 }
 
 /* Bytes of the UTF-8 character at `c` (RFC 3629), 0 where there is none. */

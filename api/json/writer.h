@@ -17,7 +17,7 @@ struct writer {
 void writer_init(struct writer *writer, char *buffer, size_t buffer_bytes);
 
 /* Unescaped. */
-void writer_add(struct writer *writer, const char *part);
+void writer_add(struct writer *writer, const char *string);
 
 /* As printf does; fewer than WRITER_FORMAT_BYTES_MAX bytes. */
 #define WRITER_FORMAT_BYTES_MAX 256

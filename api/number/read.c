@@ -69,7 +69,7 @@ NUMBER_INLINE bool divide_f64(const struct number_scan *scan, double *ret)
     return true;
 }
 
-/* A double rounds on to float32 as the exact quotient does, unless it has come to lie halfway between two. */
+/* A double rounds to the same float32 as the exact quotient, unless it is exactly halfway between two. */
 NUMBER_INLINE bool divide_f32(const struct number_scan *scan, float *ret)
 {
     double magnitude;

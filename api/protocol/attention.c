@@ -1,4 +1,4 @@
-/* attention.c: POST /attention, in JSON or as safetensors files, whichever way round. */
+/* attention.c: POST /attention: requests and replies in JSON or as safetensors files, in any combination. */
 #include "api/json/document.h"
 #include "api/protocol/attention_read.h"
 #include "api/protocol/attention_write.h"

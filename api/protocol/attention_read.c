@@ -192,7 +192,7 @@ static bool decode_softcap(const struct decoder *d, const json_t *value)
     return true;
 }
 
-/* A number a query head. */
+/* One number a query head. */
 static bool decode_per_head(const struct decoder *d, const json_t *value, const char *expected, struct tensor_input *ret)
 {
     if (!json_is_object(value) && !json_is_array(value))
@@ -307,7 +307,7 @@ static bool decode_decimals(const struct decoder *d, const json_t *value)
     return true;
 }
 
-/* Decoded in this order. */
+/* In the order in which they are decoded. */
 static const struct field fields[] = {
     {.name = "query", .decode = decode_tensor, .tensor = REQUEST_QUERY},
     {.name = "key", .decode = decode_tensor, .tensor = REQUEST_KEY},

@@ -1,4 +1,4 @@
-/* attention_write.c:
+/* attention_write.c: a reply is
  *
  *   {"output": .., "weights": .., (what "return" named) .., "applied": {..}, "warnings": [..]} */
 #include "api/protocol/attention_write.h"

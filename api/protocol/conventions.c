@@ -63,7 +63,7 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
         writer_add(writer, ",\"key_lengths\":true");
 }
 
-/* Every convention that a library could have read otherwise. */
+/* Every convention that another library could have understood differently. */
 void conventions_write_applied(struct writer *writer, const struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
@@ -91,7 +91,7 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
     writer_add(writer, "}");
 }
 
-/* One warning more in the list. */
+/* Appends to the list. */
 static void add_warning(struct writer *writer, bool *ret_first, const char *warning)
 {
     writer_add(writer, *ret_first ? "\"" : ",\"");
@@ -117,12 +117,12 @@ void conventions_write_warnings(struct writer *writer, const struct evaluation *
             writer, &first,
             "the mask holds only the numbers 0 and 1, which were added to the scores; for a mask of booleans send true and "
             "false");
-    if (plan_counts_positions(plan) && !request->has_query_offset && plan->Tpast == 0 && !plan->causal && plan->Tq != plan->Tk)
+    if (plan_uses_positions(plan) && !request->has_query_offset && plan->Tpast == 0 && !plan->causal && plan->Tq != plan->Tk)
         add_warning(
             writer, &first,
             "there are more or fewer queries than keys, and window, alibi or rope count from the first query at position 0; "
             "libraries that align the last query with the last key need query_offset");
-    if (request->has_query_offset && !plan_counts_positions(plan) && !plan->causal)
+    if (request->has_query_offset && !plan_uses_positions(plan) && !plan->causal)
         add_warning(writer, &first, "query_offset has no effect without causal, window, alibi or rope");
     const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
     bool no_booleans =

@@ -13,7 +13,7 @@ static bool accepts(const struct api_request *sent, struct error *err)
                      sent->content_type);
 }
 
-/* Where the error is, in the protocol's words: what is checked for every protocol names a parameter as POST /attention does. */
+/* Where the error is, as the protocol calls it: checks that all protocols share name a parameter as POST /attention does. */
 static const char *pointer_of(const struct error *err)
 {
     static const struct {

@@ -10,8 +10,8 @@
  *   qk_matmul_output_mode  0 scores, 1 capped_scores, 2 masked_scores, 3 weights, as output qk_matmul_output
  *
  * The binary tensor extension: where Inference-Header-Content-Length says how long the JSON is, an input's numbers may be bytes
- * behind it, in the inputs' order, as many as its parameter binary_data_size says; an output is sent so where its parameter
- * binary_data, or the request's binary_data_output, is true.
+ * after it, in the inputs' order, as many as its parameter binary_data_size says; an output is sent in the same way where its
+ * parameter binary_data, or the request's binary_data_output, is true.
  *
  * Source   KServe V2 inference protocol; ONNX operator schema, opset 25. */
 #ifndef ATTND_API_PROTOCOL_KSERVE_H
@@ -32,14 +32,14 @@ struct kserve_output {
     enum kserve_output_name name;
     enum request_result result;
     enum element_type element_type; /* its datatype */
-    bool binary;                    /* sent as bytes behind the JSON */
+    bool binary;                    /* sent as bytes after the JSON */
 };
 
 /* What a reply holds: request->reply. */
 struct kserve_reply {
     const char *id; /* the request's, to be sent back; NULL: none. In the arena */
     size_t output_count;
-    struct kserve_output outputs[KSERVE_OUTPUTS]; /* as the request orders them */
+    struct kserve_output outputs[KSERVE_OUTPUTS]; /* in the request's order */
 };
 
 extern const char *const kserve_output_names[KSERVE_OUTPUTS + 1]; /* NULL-terminated */

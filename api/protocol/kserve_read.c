@@ -70,7 +70,7 @@ static bool check_datatype(const struct kserve_reader *d, enum kserve_input whic
     return true;
 }
 
-/* The input's next bytes behind the JSON, as many as its parameter binary_data_size says. */
+/* The next bytes after the JSON are the input's, as many as its parameter binary_data_size says. */
 static bool decode_binary(struct kserve_reader *d, const json_t *size, const char *pointer, struct tensor_input *input)
 {
     char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/parameters/binary_data_size"];
@@ -109,7 +109,7 @@ static bool check_members(const struct kserve_reader *d, const json_t *value, co
     return true;
 }
 
-/* An input's data are in the document, or its parameter binary_data_size says how many bytes it has behind the JSON. */
+/* Either an input's data are in the document, or its parameter binary_data_size says how many bytes they are after the JSON. */
 static bool decode_parameters(const struct kserve_reader *d, const json_t *value, const char *pointer, const json_t **ret_size)
 {
     static const char *const names[] = {"binary_data_size", NULL};
@@ -127,7 +127,7 @@ static bool decode_parameters(const struct kserve_reader *d, const json_t *value
     return true;
 }
 
-/* {"name", "shape", "datatype", "data"}, or with its data behind the JSON. */
+/* {"name", "shape", "datatype", "data"}, or with its data after the JSON. */
 static bool decode_input(struct kserve_reader *d, const json_t *value, const char *pointer)
 {
     char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/datatype"];
@@ -196,7 +196,7 @@ static bool output_add(const struct kserve_reader *d, enum kserve_output_name na
     return true;
 }
 
-/* {"binary_data": true}: of the output added last. */
+/* {"binary_data": true}, of the output added last. */
 static bool output_parameters(const struct kserve_reader *d, const json_t *parameters, const char *pointer)
 {
     static const char *const names[] = {"binary_data", NULL};
@@ -214,7 +214,7 @@ static bool output_parameters(const struct kserve_reader *d, const json_t *param
            document_bool(d->extract, binary, place, &d->reply->outputs[d->reply->output_count - 1].binary, d->err);
 }
 
-/* [{"name"}], or all that the operator has without being asked: Y, and the caches where a past is given. */
+/* [{"name"}]; by default what the operator returns: Y, and the caches where a past is given. */
 static bool decode_outputs(const struct kserve_reader *d, const json_t *outputs)
 {
     static const char *const names[] = {"name", "parameters", NULL};

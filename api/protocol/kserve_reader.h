@@ -6,14 +6,14 @@
 
 #include "api/protocol/kserve.h"
 
-/* One request on its way in. */
+/* A request being decoded. */
 struct kserve_reader {
     const struct extract *extract;
     struct request *request;
     struct kserve_reply *reply;
     int64_t qk_mode;
     bool binary_outputs; /* unless an output says otherwise */
-    const char *binary;  /* the next input's bytes behind the JSON */
+    const char *binary;  /* the next input's bytes after the JSON */
     size_t binary_bytes; /* that are left there */
     struct error *err;
 };

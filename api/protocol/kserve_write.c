@@ -8,7 +8,7 @@
 
 #define FRAME_BYTES_MAX 1024 /* of names and brackets that do not grow with the request */
 
-/* Numbers are as the results' dtype has them, or narrower. */
+/* Numbers have the results' dtype, or a narrower type. */
 static struct number_style style_of(enum element_type element_type)
 {
     return (struct number_style){.digits = element_type == ELEMENT_F64 ? DTYPE_F64 : DTYPE_F32, .flat = true, .decimals = -1};
@@ -40,7 +40,7 @@ static size_t chunk_count_max(const struct evaluation *evaluation)
     return count;
 }
 
-/* One output, its numbers in the text; or packed where they are in memory, which is *ret_binary. */
+/* One output with its numbers as JSON; or packed in the tensor's memory, which *ret_binary then is. */
 static void write_output(struct chunks *chunks, const struct kserve_output *output, struct tensor *t,
                          struct api_chunk *ret_binary)
 {

@@ -48,7 +48,7 @@ static int range_weight(const char *range, size_t length)
     return 1000;
 }
 
-/* How much an Accept header likes a type, in thousandths; -1 where it does not name it. */
+/* An Accept header's weight of a type, in thousandths; -1 where it does not name the type. */
 static int quality(const char *accept, const char *type)
 {
     for (const char *range = accept; range != NULL && *range != '\0';) {

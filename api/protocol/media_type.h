@@ -1,4 +1,4 @@
-/* media.h: what Content-Type and Accept say (RFC 9110, sections 8.3 and 12.5.1). A header's value may be NULL: absent. */
+/* media_type.h: what Content-Type and Accept say (RFC 9110, sections 8.3 and 12.5.1). A header's value may be NULL: absent. */
 #ifndef ATTND_API_PROTOCOL_MEDIA_TYPE_H
 #define ATTND_API_PROTOCOL_MEDIA_TYPE_H
 
@@ -7,11 +7,11 @@
 /* True where the content type is `type`, whatever its parameters. */
 bool media_type_is(const char *content_type, const char *type);
 
-/* True where the content may be JSON: it says so, or is what `curl -d` calls a form, text, bytes, or nothing. */
+/* True where the content may be JSON: it is called so, or a form (as `curl -d` calls anything), text or bytes, or nothing. */
 bool media_type_may_be_json(const char *content_type);
 
-/* True where an Accept header names `type`, and does not like `other` better. Without the header, or where only wildcards match
- * it, false: `other` is the default. */
+/* True where an Accept header names `type` and does not prefer `other`. False without the header, or where only wildcards match:
+ * `other` is the default. */
 bool media_type_accepts(const char *accept, const char *type, const char *other);
 
 #endif

@@ -9,10 +9,10 @@
 
 #include "core/error.h"
 
-/* The HTTP status of a code: the one table that maps them. */
+/* The HTTP status of a code. */
 int problem_status(enum error_code code);
 
-/* Seconds after which the same request may do better; 0 where it will not. */
+/* Seconds after which the same request may succeed; 0 where it will not. */
 int problem_retry_after_s(enum error_code code);
 
 /* Writes to the buffer (PROBLEM_BYTES_MAX bytes are enough for any error), returns the number of bytes. */

@@ -23,10 +23,10 @@
 bool safetensors_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
                       struct attention_reply *ret_reply, struct error *err) __attribute__((warn_unused_result));
 
-/* Whether a body that is to be read as JSON is likely a safetensors file. */
+/* Whether a body that was sent as JSON is probably a safetensors file. */
 bool safetensors_resembles(const char *body, size_t body_bytes);
 
-/* What an api_protocol's write_bytes_max and write do. */
+/* As an api_protocol's write_bytes_max and write. */
 size_t safetensors_write_bytes_max(const struct plan *plan);
 void safetensors_write(struct evaluation *evaluation, struct api_reply *ret);
 

@@ -93,10 +93,10 @@ static bool check_dtype(const struct file *file, const struct named_input *named
                         element_names[ELEMENT_NAMES_SAFETENSORS][element_type], expected[named->content]);
 }
 
-/* Keeps the spans sorted, so that gaps and overlaps show as neighbours that do not meet. */
+/* Keeps the spans sorted, so that a gap or overlap is between neighbours. */
 static void span_add(struct file *file, size_t begin, size_t end)
 {
-    assert(file->span_count < NAMED_INPUTS); /* a name is known and given once */
+    assert(file->span_count < NAMED_INPUTS); /* each name is known, and given once */
     size_t at = file->span_count++;
     while (at > 0 &&
            (file->spans[at - 1].begin > begin || (file->spans[at - 1].begin == begin && file->spans[at - 1].end > end))) {
@@ -177,7 +177,7 @@ static void resolve_key_lengths(struct request *request)
         memcpy(&request->key_length, list->bytes, sizeof request->key_length);
 }
 
-/* What giving a tensor implies for the fields beside it. */
+/* What a tensor implies for the fields in the metadata. */
 static bool resolve(struct file *file)
 {
     struct request *request = file->request;
@@ -216,7 +216,7 @@ static bool decode_tensors(struct file *file, const json_t *header)
     return spans_check(file) && resolve(file);
 }
 
-/* Other names are other programs'; but one that only looks like ours would take all its fields with it. */
+/* Other names belong to other programs; but of a name that differs from ours in case alone all fields would be ignored. */
 static bool metadata_known(const json_t *metadata, struct error *err)
 {
     const char *name;
@@ -231,7 +231,7 @@ static bool metadata_known(const json_t *metadata, struct error *err)
     return true;
 }
 
-/* __metadata__.request, copied: its text outlives the header. "" where there is none. */
+/* A copy of __metadata__.request, which outlives the header; "{}" where there is none. */
 static bool request_text(const struct extract *extract, const json_t *header, struct arena *arena, const char **ret,
                          size_t *ret_bytes, struct error *err)
 {
@@ -256,7 +256,7 @@ static bool request_text(const struct extract *extract, const json_t *header, st
     return true;
 }
 
-/* The fields in the metadata, then the tensors over them. */
+/* The fields in the metadata, then the tensors. */
 static bool decode_header(struct file *file, const json_t *header, struct arena *arena, struct extract *extract)
 {
     const char *text;
@@ -272,7 +272,7 @@ static bool decode_header(struct file *file, const json_t *header, struct arena 
     return done;
 }
 
-/* The upper half of the header's length is 0 below 4 GiB, and JSON has no such bytes. */
+/* The upper half of the header's length is 0 below 4 GiB, and JSON has no NUL bytes. */
 bool safetensors_resembles(const char *body, size_t body_bytes)
 {
     return body_bytes > PREFIX_BYTES && memcmp(body + 4, "\0\0\0", 4) == 0 && body[PREFIX_BYTES] == '{';

@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "core/rope.h"
 
-/* What the seed draws, in its order: x, context, key, query, value, output. */
+/* Draws in the order that the seed defines: x, context, key, query, value, then projections. */
 static void draw(struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
@@ -68,7 +68,7 @@ static void rotate(struct evaluation *evaluation)
                               .dims = plan->rope_dims,
                               .base = plan->request->rope_base};
     struct tensor key =
-        plan_heads_view(plan, plan->memory, evaluation->results[RESULT_KEY].data, plan->Hkv, plan->Tnew, plan->D);
+        plan_heads_view(plan, plan->layout, evaluation->results[RESULT_KEY].data, plan->Hkv, plan->Tnew, plan->D);
     rope_apply(&rope, &evaluation->params.query, plan->query_offset);
     rope_apply(&rope, &key, (int64_t)plan->Tpast);
 }

@@ -32,7 +32,7 @@ static bool allocate_input(struct evaluation_memory *memory, enum dtype dtype, c
         return true;
     if (in_place == NULL)
         return allocate_tensor(memory, dtype, input->rank, input->shape, ret, err);
-    *ret = tensor_contiguous((void *)(uintptr_t)in_place, dtype, input->rank, input->shape); /* only ever read */
+    *ret = tensor_contiguous((void *)(uintptr_t)in_place, dtype, input->rank, input->shape); /* never written */
     return true;
 }
 
@@ -72,7 +72,7 @@ static bool allocate_projections(struct evaluation *evaluation, struct evaluatio
     return true;
 }
 
-/* x, context, and query, key and value: of their own, or the tokens themselves. */
+/* x and context; and query, key and value: with memory of their own, or the tokens'. */
 static bool allocate_tokens(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
@@ -162,7 +162,7 @@ static void set_attention(struct evaluation *evaluation)
     void *output =
         evaluation->heads_output.data != NULL ? evaluation->heads_output.data : evaluation->results[RESULT_OUTPUT].data;
     evaluation->attention = (struct attention_results){
-        .output = plan_heads_view(plan, plan->memory, output, plan->H, plan->Tq, plan->Dv),
+        .output = plan_heads_view(plan, plan->layout, output, plan->H, plan->Tq, plan->Dv),
         .weights = stage_view(evaluation, RESULT_WEIGHTS),
         .scores = stage_view(evaluation, RESULT_SCORES),
         .capped_scores = stage_view(evaluation, RESULT_CAPPED_SCORES),
@@ -171,10 +171,10 @@ static void set_attention(struct evaluation *evaluation)
         .lse = tensor_contiguous(evaluation->results[RESULT_LSE].data, plan->dtype, 3, rows),
     };
     evaluation->params = (struct attention_params){
-        .query = plan_heads_view(plan, plan->memory, evaluation->results[RESULT_QUERY].data, plan->H, plan->Tq, plan->D),
-        .key = plan_heads_view(plan, plan->cache_memory, evaluation->results[RESULT_PRESENT_KEY].data, plan->Hkv, plan->Tk,
+        .query = plan_heads_view(plan, plan->layout, evaluation->results[RESULT_QUERY].data, plan->H, plan->Tq, plan->D),
+        .key = plan_heads_view(plan, plan->cache_layout, evaluation->results[RESULT_PRESENT_KEY].data, plan->Hkv, plan->Tk,
                                plan->D),
-        .value = plan_heads_view(plan, plan->cache_memory, evaluation->results[RESULT_PRESENT_VALUE].data, plan->Hkv, plan->Tk,
+        .value = plan_heads_view(plan, plan->cache_layout, evaluation->results[RESULT_PRESENT_VALUE].data, plan->Hkv, plan->Tk,
                                  plan->Dv),
         .scale = plan->scale,
         .softcap = plan->softcap,

@@ -34,7 +34,7 @@ static bool read_key_lengths(struct evaluation *evaluation, struct error *err)
     return true;
 }
 
-/* Offsets of the queries, and where a mask ends early. Both follow from the lengths, so they come after them. */
+/* Query offsets, and where a mask ends early. Both depend on key lengths, which are read first. */
 static void resolve_positions(struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
@@ -48,7 +48,7 @@ static void resolve_positions(struct evaluation *evaluation)
     }
 }
 
-/* Numbers one a head, as the precision holds them. */
+/* One number a head, rounded to the precision. */
 static bool read_per_head(const struct evaluation *evaluation, const struct tensor_input *input, double *ret, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
@@ -70,8 +70,8 @@ static bool read_per_head(const struct evaluation *evaluation, const struct tens
     return true;
 }
 
-/* The slopes of the paper, as the precision holds them: a geometric sequence from 2^(-8/n); where H is no power of two, those of the
- * power below it, then every other one of the power above. */
+/* The slopes of the paper (Press et al. 2022), rounded to the precision: a geometric sequence from 2^(-8/n); where H is not a power of
+ * two, those of the power below it, then every other one of the power above. */
 static void paper_slopes(size_t heads, enum dtype dtype, double *ret)
 {
     size_t power = 1;
@@ -84,7 +84,7 @@ static void paper_slopes(size_t heads, enum dtype dtype, double *ret)
     }
 }
 
-/* All mask numbers are 0 or 1, with a 1 among them: likely meant as booleans. */
+/* Numbers that are all 0 or 1, with a 1 among them: probably meant as booleans. */
 static bool looks_boolean(const struct tensor *mask)
 {
     bool one = false;

@@ -9,8 +9,8 @@ static void concatenate(const struct evaluation *evaluation, const struct tensor
     old_part.shape[2] = plan->Tpast;
     new_part.shape[2] = plan->Tnew;
     new_part.data = tensor_row(present, 0, 0, plan->Tpast);
-    struct tensor old_tokens = plan_heads_view(plan, plan->cache_memory, past, plan->Hkv, plan->Tpast, width);
-    struct tensor new_tokens = plan_heads_view(plan, plan->memory, fresh, plan->Hkv, plan->Tnew, width);
+    struct tensor old_tokens = plan_heads_view(plan, plan->cache_layout, past, plan->Hkv, plan->Tpast, width);
+    struct tensor new_tokens = plan_heads_view(plan, plan->layout, fresh, plan->Hkv, plan->Tnew, width);
     if (past != NULL)
         tensor_copy(&old_tokens, &old_part);
     tensor_copy(&new_tokens, &new_part);

@@ -9,19 +9,19 @@ bool plan_projects(const struct plan *plan, enum request_projection which)
     return which != PROJECTION_OUTPUT || plan->request->weights[which].kind != TENSOR_INPUT_ABSENT;
 }
 
-struct tensor plan_heads_view(const struct plan *plan, enum plan_memory memory, void *data, size_t heads, size_t tokens,
+struct tensor plan_heads_view(const struct plan *plan, enum plan_layout layout, void *data, size_t heads, size_t tokens,
                               size_t width)
 {
     const size_t shape[4] = {plan->B, heads, tokens, width};
     struct tensor view = tensor_contiguous(data, plan->dtype, 4, shape);
-    if (memory == PLAN_TOKENS_FIRST) {
+    if (layout == PLAN_TOKENS_FIRST) {
         view.stride[1] = (ptrdiff_t)size_max(width, 1);
         view.stride[2] = (ptrdiff_t)(size_max(heads, 1) * size_max(width, 1));
     }
     return view;
 }
 
-bool plan_counts_positions(const struct plan *plan)
+bool plan_uses_positions(const struct plan *plan)
 {
     const struct request *request = plan->request;
     return request->window_left >= 0 || request->window_right >= 0 || request->alibi || plan->rope_dims > 0;
@@ -29,7 +29,7 @@ bool plan_counts_positions(const struct plan *plan)
 
 bool plan_concatenates(const struct plan *plan)
 {
-    return plan->request->tensors[REQUEST_PAST_KEY].kind != TENSOR_INPUT_ABSENT || plan->cache_memory != plan->memory;
+    return plan->request->tensors[REQUEST_PAST_KEY].kind != TENSOR_INPUT_ABSENT || plan->cache_layout != plan->layout;
 }
 
 bool plan_mask_view(const struct plan *plan, void *data, struct tensor *ret)

@@ -1,14 +1,14 @@
-/* plan.h: a request whose fields have been held against each other: every shape and every convention is settled, nothing is
- * read or computed yet, so what it will cost is known before any memory is taken.
+/* plan.h: a request whose fields fit each other: every shape and every convention is resolved, nothing is read or computed yet; so its
+ * cost is known before memory is allocated.
  *
- * Source   design of the fields: README.md; offsets and corners: core/attention/attention.h. */
+ * Source   offsets and corners: core/attention/attention.h. */
 #ifndef ATTND_API_REQUEST_PLAN_H
 #define ATTND_API_REQUEST_PLAN_H
 
 #include "api/request/request.h"
 
-/* How heads lie in query, key, value, output and the caches. Without a head axis it is PLAN_TOKENS_FIRST with one head. */
-enum plan_memory {
+/* The order of heads and tokens in query, key, value, output and the caches. Without a head axis: PLAN_TOKENS_FIRST with one head. */
+enum plan_layout {
     PLAN_TOKENS_FIRST, /* [B,T,H,D], and [B,T,H*D] packed */
     PLAN_HEADS_FIRST,  /* [B,H,T,D] */
 };
@@ -20,8 +20,8 @@ struct plan {
     bool from_tokens; /* x and projections, not query, key, value */
     bool has_batch, has_heads;
     bool rank4; /* query, key, value have a head axis of their own */
-    enum plan_memory memory;
-    enum plan_memory cache_memory; /* of past and present keys and values */
+    enum plan_layout layout;
+    enum plan_layout cache_layout; /* of past and present keys and values */
 
     size_t B, H, Hkv;
     size_t Tq, Tnew, Tpast, Tk; /* Tk = Tpast + Tnew */
@@ -36,24 +36,24 @@ struct plan {
 
     struct plan_result {
         size_t rank, shape[4];
-    } results[RESULTS]; /* of those that the request could ask for */
+    } results[RESULTS]; /* as far as the request could ask for them */
 };
 
 /* True where the projection is a weight to be read or drawn. */
 bool plan_projects(const struct plan *plan, enum request_projection which);
 
-/* True where something other than causal looks at positions. */
-bool plan_counts_positions(const struct plan *plan);
+/* True where something other than causal depends on positions. */
+bool plan_uses_positions(const struct plan *plan);
 
-/* True where attention sees keys and values that lie in memory of their own: the past's and the new ones behind each other, or
- * the new ones in the order of the cache. */
+/* True where the keys and values that attention sees are copies: the past's and the new ones concatenated, or the new ones in the
+ * layout of the cache. */
 bool plan_concatenates(const struct plan *plan);
 
-/* The (B,H,Tq,Tk) view of the mask's numbers: it broadcasts to the weights as the reply shapes them. False where it does not. */
+/* The (B,H,Tq,Tk) view of the mask, broadcast to the weights as the reply shapes them. False where it does not broadcast. */
 bool plan_mask_view(const struct plan *plan, void *data, struct tensor *ret) __attribute__((warn_unused_result));
 
-/* The (B,H,T,D) view of a tensor that lies in a memory order. */
-struct tensor plan_heads_view(const struct plan *plan, enum plan_memory memory, void *data, size_t heads, size_t tokens,
+/* The (B,H,T,D) view of a tensor of that layout. */
+struct tensor plan_heads_view(const struct plan *plan, enum plan_layout layout, void *data, size_t heads, size_t tokens,
                               size_t width);
 
 #endif

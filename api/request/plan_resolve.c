@@ -9,7 +9,7 @@
 #include "api/request/plan_shapes.h"
 #include "core/size.h"
 
-/* Which of the two forms of a request this is, and that it is whole. */
+/* Which of the two forms the request has, and that nothing of it is missing. */
 static bool resolve_form(struct plan *plan, struct error *err)
 {
     static const enum request_tensor needed[] = {REQUEST_QUERY, REQUEST_KEY, REQUEST_VALUE};
@@ -40,7 +40,7 @@ static bool resolve_form(struct plan *plan, struct error *err)
     return true;
 }
 
-/* What has a shape and no data needs a seed, and must be one of what the seed draws. */
+/* A tensor with a shape and no data needs a seed, and must be one that the seed draws. */
 static bool resolve_draws(const struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
@@ -106,7 +106,7 @@ static bool resolve_scale(struct plan *plan, struct error *err)
     return true;
 }
 
-/* The largest angle that anything turns by: a position times a frequency, which are 1 and less where the base is at least 1. */
+/* The largest rotation: a position times a frequency; frequencies are at most 1 where the base is at least 1. */
 static bool check_angles(const struct plan *plan, struct error *err)
 {
     const double base = plan->request->rope_base, dims = (double)plan->rope_dims;
@@ -118,11 +118,11 @@ static bool check_angles(const struct plan *plan, struct error *err)
     if (farthest > REQUEST_ROPE_ANGLE_MAX)
         return error_set_at(err, ERROR_INVALID, "/query_offset",
                             "positions from %" PRId64
-                            " on: rope turns up to position 2147483648 from 0, past which its angles are "
+                            " on: rope rotates up to position 2147483648 from 0, past which its angles are "
                             "not accurate",
                             plan->query_offset);
     return error_set_at(err, ERROR_INVALID, "/rope/base",
-                        "%g turns up to %g radians, where up to 2147483648 are accurate: a larger base", base,
+                        "%g rotates by up to %g radians, where up to 2147483648 are accurate: a larger base", base,
                         farthest * steepest);
 }
 

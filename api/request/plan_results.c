@@ -28,7 +28,7 @@ static void result_tokens(struct plan *plan, enum request_result which, size_t h
 {
     bool cache = which == RESULT_PRESENT_KEY || which == RESULT_PRESENT_VALUE;
     if (plan->rank4 || (cache && plan->request->cache_heads_first)) {
-        bool heads_first = (cache ? plan->cache_memory : plan->memory) == PLAN_HEADS_FIRST;
+        bool heads_first = (cache ? plan->cache_layout : plan->layout) == PLAN_HEADS_FIRST;
         const size_t shape[4] = {plan->B, heads_first ? heads : tokens, heads_first ? tokens : heads, width};
         result_set(plan, which, shape, 4);
         return;

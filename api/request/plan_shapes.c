@@ -6,7 +6,7 @@
 
 #include "core/size.h"
 
-/* A tensor's shape by meaning. */
+/* A tensor's shape by the meaning of its axes. */
 struct axes {
     size_t batch, heads, tokens, width; /* width: of one head */
 };
@@ -24,7 +24,7 @@ static bool refuse_pair(const struct tensor_input *a, const struct tensor_input 
                         shape_text(b->rank, b->shape, b_shape, sizeof b_shape));
 }
 
-/* Of tensors whose heads are packed in the last axis the shapes alone do not tell the sizes. */
+/* Where heads are packed in the last axis, the shapes alone do not show the sizes. */
 static bool refuse_head_sizes(const struct tensor_input *a, const struct axes *a_axes, const struct tensor_input *b,
                               const struct axes *b_axes, const char *where, struct error *err)
 {
@@ -49,14 +49,14 @@ static bool refuse_bool(const struct tensor_input *a, struct error *err)
 }
 
 /* Reads a tensor's axes. `heads` are packed in the last axis where the tensor has no head axis of its own. */
-static bool axes_of(const struct tensor_input *input, enum plan_memory memory, size_t heads, struct axes *ret,
+static bool axes_of(const struct tensor_input *input, enum plan_layout layout, size_t heads, struct axes *ret,
                     struct error *err)
 {
     const size_t *shape = input->shape;
     size_t tokens_axis = input->rank - 2;
     *ret = (struct axes){.batch = input->rank == 2 ? 1 : shape[0], .heads = heads};
     if (input->rank == 4) {
-        bool heads_first = memory == PLAN_HEADS_FIRST;
+        bool heads_first = layout == PLAN_HEADS_FIRST;
         ret->heads = shape[heads_first ? 1 : 2];
         ret->tokens = shape[heads_first ? 2 : 1];
         ret->width = shape[3];
@@ -94,7 +94,7 @@ static bool packed_heads(struct plan *plan, struct error *err)
     return check_groups(plan, "/num_kv_heads", err);
 }
 
-/* Where rank 4 tensors say how many heads they have, num_heads may only repeat it. */
+/* Rank 4 tensors tell how many heads there are; num_heads may only repeat it. */
 static bool check_head_count(const char *pointer, bool given, int64_t count, size_t heads, struct error *err)
 {
     if (!given || (uint64_t)count == heads)
@@ -105,8 +105,8 @@ static bool check_head_count(const char *pointer, bool given, int64_t count, siz
 static bool check_layout(struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
-    plan->memory = plan->rank4 && request->layout == LAYOUT_BHTD ? PLAN_HEADS_FIRST : PLAN_TOKENS_FIRST;
-    plan->cache_memory = request->cache_heads_first ? PLAN_HEADS_FIRST : plan->memory;
+    plan->layout = plan->rank4 && request->layout == LAYOUT_BHTD ? PLAN_HEADS_FIRST : PLAN_TOKENS_FIRST;
+    plan->cache_layout = request->cache_heads_first ? PLAN_HEADS_FIRST : plan->layout;
     if (request->has_layout && !plan->rank4)
         return error_set_at(err, ERROR_INVALID, "/layout",
                             "layout speaks of rank 4 tensors, and these have no head axis of their own");
@@ -139,7 +139,7 @@ static bool tensors_rank(struct plan *plan, struct error *err)
     return true;
 }
 
-/* past_key and past_value stand before key and value on the token axis. */
+/* past_key and past_value come before key and value on the token axis. */
 static bool tensors_past(struct plan *plan, const struct axes *k, const struct axes *v, struct error *err)
 {
     const struct tensor_input *tensors = plan->request->tensors;
@@ -150,8 +150,8 @@ static bool tensors_past(struct plan *plan, const struct axes *k, const struct a
         return error_set_at(err, ERROR_INVALID, past_key->kind == TENSOR_INPUT_ABSENT ? past_value->pointer : past_key->pointer,
                             "past_key and past_value go together");
     struct axes pk, pv;
-    if (!axes_of(past_key, plan->cache_memory, plan->Hkv, &pk, err) ||
-        !axes_of(past_value, plan->cache_memory, plan->Hkv, &pv, err))
+    if (!axes_of(past_key, plan->cache_layout, plan->Hkv, &pk, err) ||
+        !axes_of(past_value, plan->cache_layout, plan->Hkv, &pv, err))
         return false;
     if (pk.batch != k->batch || pk.heads != k->heads || pk.width != k->width)
         return refuse_pair(&tensors[REQUEST_KEY], past_key, "past_key does not fit before key", err);
@@ -174,8 +174,8 @@ bool plan_shapes_of_tensors(struct plan *plan, struct error *err)
     if (!plan->rank4 && !packed_heads(plan, err))
         return false;
     struct axes q, k, v;
-    if (!axes_of(query, plan->memory, plan->H, &q, err) || !axes_of(key, plan->memory, plan->Hkv, &k, err) ||
-        !axes_of(value, plan->memory, plan->Hkv, &v, err))
+    if (!axes_of(query, plan->layout, plan->H, &q, err) || !axes_of(key, plan->layout, plan->Hkv, &k, err) ||
+        !axes_of(value, plan->layout, plan->Hkv, &v, err))
         return false;
     if (q.batch != k.batch)
         return refuse_pair(query, key, "the batch sizes differ", err);
@@ -207,7 +207,7 @@ bool plan_shapes_of_tensors(struct plan *plan, struct error *err)
     return true;
 }
 
-/* A weight that the request gives must be [out, in] with the right `in`; returns its `out` in *ret_out, 0 where not given. */
+/* A weight that is given must be [out, in] with the right `in`. *ret_out is its `out`, 0 where it is not given. */
 static bool weight_out(const struct plan *plan, enum request_projection which, size_t in, size_t *ret_out, struct error *err)
 {
     const struct tensor_input *weight = &plan->request->weights[which];
@@ -271,7 +271,7 @@ static bool tokens_check(struct plan *plan, const struct tensor_input *x, const 
 static bool tokens_identity(struct plan *plan, const struct tensor_input *x, const struct tensor_input *from, struct error *err)
 {
     struct axes q, k;
-    if (!axes_of(x, plan->memory, plan->H, &q, err) || !axes_of(from, plan->memory, plan->Hkv, &k, err))
+    if (!axes_of(x, plan->layout, plan->H, &q, err) || !axes_of(from, plan->layout, plan->Hkv, &k, err))
         return false;
     if (q.width != k.width && x == from)
         return error_set_at(

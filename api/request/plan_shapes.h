@@ -1,4 +1,4 @@
-/* plan_shapes.h: the shapes of a plan, from query, key and value or from tokens and projections. Internal to the plan. */
+/* plan_shapes.h: the shapes of a plan, from query, key and value or from tokens and projections. */
 #ifndef ATTND_API_REQUEST_PLAN_SHAPES_H
 #define ATTND_API_REQUEST_PLAN_SHAPES_H
 

@@ -9,7 +9,7 @@
 #include "api/json/document.h"
 #include "core/size.h"
 
-#define INTEGERS_MAX 16 /* of a short list that is read on the stack */
+#define INTEGERS_MAX 16 /* in a list that is read on the stack */
 
 bool tensor_input_may_be(enum tensor_input_content content, enum element_type element_type)
 {
@@ -56,7 +56,7 @@ bool tensor_input_integers(const struct extract *extract, const json_t *value, c
     return true;
 }
 
-/* No axis may be longer than BLAS can count, whatever the other axes are. */
+/* No axis may be longer than BLAS can count, even if another is 0. */
 static bool check_axes(struct tensor_input *input, struct error *err)
 {
     for (size_t axis = 0; axis < input->rank; axis++) {
@@ -71,7 +71,7 @@ static bool check_axes(struct tensor_input *input, struct error *err)
     return true;
 }
 
-/* The array of {"shape", "data"} is flat, or nested just as the shape says. */
+/* The array of {"shape", "data"} is flat, or nested exactly as the shape says. */
 static bool check_data(const struct tensor_input *input, struct error *err)
 {
     const struct json_array_text *array = input->array;
@@ -110,7 +110,7 @@ static bool decode_shape(const struct extract *extract, const json_t *value, str
     return check_axes(ret, err);
 }
 
-/* What is no array to be read. Of nested arrays it is the first element that makes them none. */
+/* For a value that is not an array to be read. In nested arrays the first element is why. */
 static bool refuse_value(const struct extract *extract, const json_t *value, const char *pointer,
                          enum tensor_input_content content, const char *expected, struct error *err)
 {
@@ -149,7 +149,7 @@ bool tensor_input_read_parts(const struct extract *extract, const json_t *shape,
     return check_depth(ret, err) && check_data(ret, err);
 }
 
-/* A dtype, which replies in the flat format have, decides nothing; but it may not be wrong. Of no data any is right. */
+/* A dtype, as replies in the flat format have, decides nothing, but must not be wrong. Without data any is right. */
 static bool check_dtype(const struct extract *extract, const json_t *dtype, const struct tensor_input *input, struct error *err)
 {
     const char *const names[] = {element_dtype_name(DTYPE_F32), element_dtype_name(DTYPE_F64), element_dtype_name(DTYPE_BOOL),
@@ -211,14 +211,14 @@ bool tensor_input_of_bytes(const char *pointer, enum element_type element_type, 
 
 const void *tensor_input_in_place(const struct tensor_input *input, enum dtype dtype)
 {
-    bool same = input->element_type == element_of_dtype(dtype) && dtype != DTYPE_BOOL; /* which is read to be 0 or 1 */
+    bool same = input->element_type == element_of_dtype(dtype) && dtype != DTYPE_BOOL; /* booleans are copied to be 0 or 1 */
     bool aligned = (uintptr_t)input->bytes % dtype_bytes(dtype) == 0;
     return input->kind == TENSOR_INPUT_BYTES && same && aligned ? input->bytes : NULL;
 }
 
 const char *tensor_input_place(const struct tensor_input *input, size_t index, char ret[ERROR_POINTER_BYTES_MAX])
 {
-    const bool in_text = input->kind == TENSOR_INPUT_ARRAY; /* whose array may be flat, whatever the shape beside it */
+    const bool in_text = input->kind == TENSOR_INPUT_ARRAY; /* its array may be flat, whatever the shape */
     const size_t rank = in_text ? input->array->rank : input->rank;
     const size_t *shape = in_text ? input->array->shape : input->shape;
     size_t below = shape_count(rank, shape);
@@ -231,7 +231,7 @@ const char *tensor_input_place(const struct tensor_input *input, size_t index, c
     return ret;
 }
 
-/* A finite number is never made an infinity: that would ban a key, or make NaN of a row, without a word. */
+/* A finite number never becomes an infinity: that would silently mask a key, or turn a row into NaN. */
 static bool read_bytes(const struct tensor_input *input, const struct tensor *ret, struct error *err)
 {
     if (ret->data == input->bytes)
@@ -246,7 +246,7 @@ static bool read_bytes(const struct tensor_input *input, const struct tensor *re
                         element_number(input->element_type, input->bytes, overflowed), element_dtype_name(ret->dtype));
 }
 
-/* Rounds what was read from a text to the format that the request announced. */
+/* Rounds what was read from a text to the element type that the request announced. */
 static bool round_read(const struct tensor_input *input, const struct tensor *ret, struct error *err)
 {
     char place[ERROR_POINTER_BYTES_MAX];

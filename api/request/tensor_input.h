@@ -1,4 +1,4 @@
-/* source.h: where a tensor of a request comes from, before its numbers are read.
+/* tensor_input.h: where a tensor of a request comes from, before its numbers are read.
  *
  * Forms    nested arrays; {"shape": [..], "data": flat or nested}; {"shape": [..]}, to be drawn from the seed
  * Memory   borrows the extract; allocates nothing but the caller's arrays.
@@ -20,8 +20,8 @@
 enum tensor_input_kind {
     TENSOR_INPUT_ABSENT = 0,
     TENSOR_INPUT_ARRAY, /* numbers or booleans in the body's text */
-    TENSOR_INPUT_BYTES, /* numbers in the body as they lie in memory, little endian */
-    TENSOR_INPUT_DRAWN, /* a shape alone */
+    TENSOR_INPUT_BYTES, /* binary numbers in the body, little endian */
+    TENSOR_INPUT_DRAWN, /* only a shape */
 };
 
 /* What a field may hold. */
@@ -33,13 +33,12 @@ enum tensor_input_content {
 
 struct tensor_input {
     enum tensor_input_kind kind;
-    const char *name;                                   /* in the words of the face; NULL: as the pointer has it. Static */
+    const char *name;                                   /* as the protocol calls it; NULL: as the pointer does. Static */
     char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];       /* to the field */
     char array_pointer[TENSOR_INPUT_POINTER_BYTES_MAX]; /* to its array: the field or its "data" */
     const struct json_array_text *array;                /* TENSOR_INPUT_ARRAY */
     const void *bytes;                                  /* TENSOR_INPUT_BYTES: the tensor's numbers, maybe not aligned */
-    enum element_type
-        element_type; /* TENSOR_INPUT_BYTES: their format. Else what the numbers are rounded to once they are read; ELEMENT_F64: nothing */
+    enum element_type element_type; /* of the bytes; in a text, what numbers are rounded to (ELEMENT_F64: they are not) */
     size_t rank;
     size_t shape[TENSOR_RANK_MAX];
 };
@@ -52,7 +51,7 @@ bool tensor_input_read(const struct extract *extract, const json_t *value, const
                        enum tensor_input_content content, struct tensor_input *ret, struct error *err)
     __attribute__((warn_unused_result));
 
-/* The same for a shape and data that stand apart; `data` NULL: to be drawn. */
+/* The same for a shape and data in two values; `data` NULL: to be drawn. */
 bool tensor_input_read_parts(const struct extract *extract, const json_t *shape, const json_t *data, const char *pointer,
                              enum tensor_input_content content, struct tensor_input *ret, struct error *err)
     __attribute__((warn_unused_result));
@@ -63,23 +62,23 @@ static inline bool tensor_input_is_given(const struct tensor_input *input)
     return input->kind == TENSOR_INPUT_ARRAY || input->kind == TENSOR_INPUT_BYTES;
 }
 
-/* True where the source holds booleans. */
+/* True where it holds booleans. */
 bool tensor_input_is_bool(const struct tensor_input *input);
 
-/* True where no element says whether the source holds numbers or booleans. */
+/* True where it has no elements, and so holds neither numbers nor booleans. */
 bool tensor_input_is_empty(const struct tensor_input *input);
 
-/* A source of bytes, whose shape the caller has checked to fit them. Fails for an axis that is too long. */
+/* An input of bytes, whose number the caller has checked against the shape. Fails for an axis that is too long. */
 bool tensor_input_of_bytes(const char *pointer, enum element_type element_type, size_t rank, const size_t *shape,
                            const void *bytes, struct tensor_input *ret, struct error *err) __attribute__((warn_unused_result));
 
-/* The source's bytes, where a tensor of `dtype` can be them as they lie; else NULL. */
+/* The input's bytes, where a tensor of `dtype` can use them in place; else NULL. */
 const void *tensor_input_in_place(const struct tensor_input *input, enum dtype dtype);
 
-/* The JSON Pointer of the element at `index`, row-major, where nested arrays of the source's shape would have it. Returns ret. */
+/* The JSON Pointer that the element at `index`, row-major, has in nested arrays of the input's shape. Returns ret. */
 const char *tensor_input_place(const struct tensor_input *input, size_t index, char ret[ERROR_POINTER_BYTES_MAX]);
 
-/* Reads an array or bytes into `ret`, contiguous, of the source's shape; large ones spread over the executor, which may be NULL.
+/* Reads an array or bytes into `ret`, contiguous, of the input's shape; large arrays in parallel on the executor, which may be NULL.
  * Fails   also invalid: a finite number overflows what it becomes; deadline: the executor was stopped. */
 bool tensor_input_load(const struct extract *extract, const struct tensor_input *input, const struct executor *executor,
                        const struct tensor *ret, struct error *err) __attribute__((warn_unused_result));
