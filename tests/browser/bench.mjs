@@ -1,14 +1,14 @@
-// bench.mjs: what the web UI promises, measured in the browser: medians, and the slowest.
+// bench.mjs: the web UI's targets, measured in the browser: medians, and the slowest.
 //
 //   first picture        from opening the page to the notebook's head drawn, nothing cached            under 500 ms
 //   8 heads 1024 × 1024  from the request to the picture of a head, over HTTP                           under 2 s
 //   panning 4096 × 4096  frames a second while the picture follows the pointer, over four seconds       60
 //     95 % of its frames, from one to the next                                                          16.7 ms
-//     our own work in a frame: moving and painting, tiles that come into view among it, by the clock    under 4 ms
-//     the page's processor time in a frame: all of its thread's tasks, the browser's own too            under 4 ms
+//     our own work in a frame: moving and painting, with the tiles that come into view, by the clock    under 4 ms
+//     the page's processor time in a frame: every task of its thread, the browser's too                 under 4 ms
 //
-// The daemon and the browser share the machine, with whatever else runs on it; the browser draws without a graphics card. So
-// frames a second are the machine's as much as ours, and so is the clock where our work is interrupted; processor time is not.
+// The daemon and the browser share the machine, and the browser draws without a graphics card, so frame rates depend on the machine
+// as much as on us, and so does the clock when our work is interrupted; processor time does not.
 
 import { open, startBrowser, startDaemon, world } from "./harness.mjs";
 
@@ -16,7 +16,7 @@ const FIRST_RUNS = 9, LARGE_RUNS = 5, PAN_RUNS = 3, PAN_MS = 4000;
 
 const quantile = (numbers, q) => [...numbers].sort((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * q))];
 const median = (numbers) => quantile(numbers, 0.5);
-const newTest = () => ({ contexts: [], fault: (text) => console.log(`fault: ${text}`) });
+const newTest = () => ({ contexts: [], unexpected: (text) => console.log(`unexpected: ${text}`) });
 const say = (name, numbers, unit, want) => {
     const ends = [Math.min(...numbers), Math.max(...numbers)], [best, worst] = (unit === "ms" ? ends : ends.reverse()).map((x) => x.toFixed(1));
     console.log(`${name.padEnd(34)} median ${median(numbers).toFixed(1)} ${unit}, best ${best}, worst ${worst}, ${numbers.length} runs; wanted: ${want}`);
@@ -34,7 +34,7 @@ async function withPage(options, body) {
 // performance.now() counts from the navigation's start.
 const firstPicture = () => withPage({}, (page) => page.evaluate(() => performance.getEntriesByName("first-picture")[0].startTime));
 
-// Until the frame after the tiles of the picture are whole.
+// Returns the time until the frame after every tile of the picture is there.
 async function compute(page, request) {
     await page.click("#json-part summary");
     await page.waitForTimeout(100);
@@ -55,7 +55,7 @@ async function compute(page, request) {
 const heads = { seed: 1, x: { shape: [1, 1024, 512] }, head_size: 64, num_heads: 8, causal: true };
 const large = { seed: 1, x: { shape: [4096, 64] }, projection: "identity", causal: true };
 
-// Zooms in, then moves the picture in circles, a step a frame. Returns the time of each frame, and what of it was ours.
+// Zooms in, then moves the picture in circles, a step per frame. Returns the time of each frame, and our part of it.
 const pan = (ms) => new Promise((resolve) => {
     const { map } = document.getElementById("map"), { paint } = map, frames = [], own = [];
     const timed = (work) => {
@@ -81,7 +81,7 @@ const pan = (ms) => new Promise((resolve) => {
     requestAnimationFrame(step);
 });
 
-// Returns a function that tells the processor time which the page's thread took so far.
+// Returns a function that reads the processor time of the page's thread so far.
 async function processorClock(page) {
     const session = await page.context().newCDPSession(page);
     await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -107,7 +107,7 @@ try {
     for (let i = 0; i < PAN_RUNS; i++)
         await withPage({}, async (page) => {
             console.log(`4096 x 4096, request to picture: ${(await compute(page, large)).toFixed(0)} ms`);
-            await page.evaluate(pan, 1500); // some tiles are made here, the others on the way
+            await page.evaluate(pan, 1500); // fills some tiles; the others are filled on the way
             const clock = await processorClock(page), before = await clock(), { frames, own } = await page.evaluate(pan, PAN_MS);
             processor.push((await clock() - before) / frames.length);
             rates.push((1000 * frames.length) / frames.reduce((a, b) => a + b));

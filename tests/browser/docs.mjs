@@ -1,4 +1,4 @@
-// docs.mjs: the API reference: it has all of openapi.yaml, its links lead somewhere, and its examples open in the page.
+// docs.mjs: the API reference has all of openapi.yaml, its links lead somewhere, and its examples open in the page.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,14 +24,14 @@ test("the API reference has every path, schema, field, reply and example of open
     equal(await texts(page, "#schema-AttentionRequest > .fields > div:has(> dt > code:text-is('softcap')) .type"), ["number, above 0"], "a limit");
 });
 
-test("in the API reference no two places have one name, and every link leads to one", async (t) => {
+test("in the API reference anchors are unique, and every link leads to one", async (t) => {
     const page = await openDocs(t), ids = await page.$$eval("[id]", (all) => all.map(({ id }) => id));
     equal(ids.length, new Set(ids).size, "names");
     const links = await page.$$eval("a[href^='#']", (all) => all.map((link) => link.getAttribute("href").slice(1)));
     ok(links.length > 60, "links");
     equal(links.filter((to) => !ids.includes(to)), [], "links that lead nowhere");
     await page.goto(`${world.url}docs#schema-Problem`);
-    await page.locator("#schema-Problem").waitFor({ state: "visible" }); // what folds it away opens
+    await page.locator("#schema-Problem").waitFor({ state: "visible" }); // the <details> around it opens
 });
 
 test("examples of the API reference open in the page, which draws them or says what is wrong", async (t) => {
@@ -71,7 +71,7 @@ for (const scheme of ["light", "dark"])
             await page.screenshot({ path: join(TOP, `build/browser/docs-contents-${width}-${scheme}.png`) });
             equal(await violations(page), [], "axe, contents");
             await page.locator("#contents").getByRole("link", { name: "/v2/models/attention/infer" }).click();
-            ok(!(await page.isVisible("#contents")), "the contents are away again");
+            ok(!(await page.isVisible("#contents")), "the contents are closed again");
             ok(await page.locator("#infer h3").evaluate((heading) => heading.getBoundingClientRect().top < 200), "there");
         });
 

@@ -1,4 +1,4 @@
-// export.mjs: what is taken away is opened again and compared: links, code, PNG, SVG, CSV, safetensors, a page of its own.
+// export.mjs: exports are opened again and compared: links, code, PNG, SVG, CSV, safetensors, self-contained HTML.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const AS_PRINTED = 0.5e-4 + 1e-9;
 const linkOf = (state) => deflateRawSync(JSON.stringify(state)).toString("base64url");
 const folder = mkdtempSync("/tmp/attnd-browser-");
 
-// Returns the path of what the page exports.
+// Exports, and returns the file's path.
 async function exported(page, name) {
     await page.click("#export summary");
     const [download] = await Promise.all([page.waitForEvent("download"), page.click(`#export [data-name=${name}]`)]);
@@ -51,7 +51,7 @@ test("a link holds request, view, stage, item, cell and labels", async (t) => {
     equal(await other.inputValue("#palette"), "cividis", "palette");
 });
 
-test("the address follows by itself, and a reload restores; own weights, too", async (t) => {
+test("the address follows the state, and a reload restores it; your weights, too", async (t) => {
     const page = await open(t);
     await usePreset(page, "window");
     await page.waitForFunction(() => location.hash.length > 4);
@@ -176,7 +176,7 @@ test("PNG and SVG show the same cells", async (t) => {
     equal(await page.$$eval("#export [data-name]", (all) => all.map((one) => one.dataset.name)), ["csv", "safetensors", "html"], "a table is no picture");
 });
 
-test("a page of its own needs no server", async (t) => {
+test("self-contained HTML needs no server", async (t) => {
     const page = await open(t);
     await usePreset(page, "masked");
     const path = await exported(page, "html"), { masked_scores: want } = await ask(NOTEBOOK, ["masked_scores"]);
@@ -192,7 +192,7 @@ test("a page of its own needs no server", async (t) => {
     equal(asked.filter((url) => !/^(data|blob)/.test(url)), [], "requests");
 });
 
-// A module that does what the code on the page needs of Python's requests.
+// A stand-in for Python's requests, as far as the code needs it.
 const REQUESTS = `import json as j, urllib.request
 class Reply:
     def __init__(self, r): self.r = r
@@ -214,7 +214,7 @@ test("curl, Python and JavaScript run, and compute what the page shows", async (
     equal(JSON.parse(node.stdout || JSON.stringify(node.stderr)), weights, "JavaScript");
 });
 
-test("PyTorch's code is Python for every preset, and says what was asked", async (t) => {
+test("the PyTorch code is valid Python for every preset, and states the request", async (t) => {
     const page = await open(t);
     for (const { id } of PRESETS) {
         await usePreset(page, id);

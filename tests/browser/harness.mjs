@@ -1,11 +1,11 @@
-// harness.mjs: a daemon, a browser, and tests that fail on any console error, any foreign request, any lost exception.
+// harness.mjs: a daemon, a browser, and tests that also fail on a console error, a request to another host or an uncaught exception.
 //
 //   test("the first picture is the notebook's head", async (t) => {
 //       const page = await open(t);
 //       ...
 //   });
 //
-// ATTND_BIN is the daemon's program (build/attnd), CHROMIUM the browser. Pictures go to build/browser.
+// ATTND_BIN is the daemon (build/attnd), CHROMIUM the browser. Screenshots go to build/browser.
 
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -27,7 +27,7 @@ export function test(name, body) {
     tests.push({ name, body });
 }
 
-// ---- what tests say ----
+// ---- assertions ----
 
 export function equal(got, want, what = "value") {
     const [a, b] = [JSON.stringify(got), JSON.stringify(want)];
@@ -69,16 +69,16 @@ export const startBrowser = () => chromium.launch({ executablePath: process.env.
 
 export const world = { url: "", browser: null };
 
-// A new page. t.expect(/pattern/) lets a console message be that would otherwise fail the test.
+// Opens a new page. t.expect(/pattern/) allows a console message that would fail the test otherwise.
 export async function open(t, { hash = "", path = "", width = 1280, height = 900, scheme = "light", url = world.url, wait = true, ...options } = {}) {
     const permissions = url.startsWith("http") ? ["clipboard-read", "clipboard-write"] : [];
     const context = await world.browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, ...options });
     t.contexts.push(context);
     const page = await context.newPage();
-    page.on("console", (message) => ["error", "warning"].includes(message.type()) && t.fault(`console ${message.type()}: ${message.text()}`));
-    page.on("pageerror", (error) => t.fault(`exception: ${error.stack}`));
+    page.on("console", (message) => ["error", "warning"].includes(message.type()) && t.unexpected(`console ${message.type()}: ${message.text()}`));
+    page.on("pageerror", (error) => t.unexpected(`exception: ${error.stack}`));
     page.on("request", (request) => {
-        if (!request.url().startsWith(world.url) && !/^(data|blob|file):/.test(request.url())) t.fault(`foreign request: ${request.url()}`);
+        if (!request.url().startsWith(world.url) && !/^(data|blob|file):/.test(request.url())) t.unexpected(`request to another host: ${request.url()}`);
     });
     await page.goto(`${url}${path}${hash}`);
     if (wait) await drawn(page);
@@ -89,7 +89,7 @@ const idle = (n) => Number(document.body.dataset.drawn ?? 0) > n && document.get
 
 export const drawn = (page) => page.waitForFunction(idle, 0);
 
-// Waits for whatever `action` sets off to be computed and drawn.
+// Runs `action`, and waits until what it starts is computed and drawn.
 export async function after(page, action) {
     const before = await page.evaluate(() => Number(document.body.dataset.drawn ?? 0));
     const result = await action();
@@ -101,10 +101,10 @@ export const usePreset = (page, id) => after(page, () => page.selectOption("#pre
 export const useView = (page, name) => after(page, () => page.click(`#view-${name}`));
 export const useStage = (page, name) => after(page, () => page.click(`[data-stage="${name}"]`));
 
-// Puts JSON into the page's box and takes it.
+// Puts JSON into the page's box and uses it.
 export async function useJson(page, value) {
     if (!(await page.$("#json-part[open]"))) await page.click("#json-part summary");
-    await page.waitForTimeout(50); // the box shows the request as it opens
+    await page.waitForTimeout(50); // the box shows the request when it opens
     await page.fill("#json", typeof value === "string" ? value : JSON.stringify(value));
     await after(page, () => page.click("#json-apply"));
 }
@@ -115,7 +115,7 @@ export function toNumber(text) {
     return plain.endsWith("%") ? Number(plain.slice(0, -1)) / 100 : Number(plain);
 }
 
-// The table's numbers, as they stand on the page.
+// The numbers in the table.
 export async function readTable(page) {
     if (!(await page.$("#numbers"))) await useView(page, "table");
     const texts = await page.$$eval("#numbers tbody tr", (rows) => rows.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent)));
@@ -128,7 +128,7 @@ export async function chooseCell(page, i, j) {
     await page.click(`#numbers tbody tr:nth-child(${i + 1}) td:nth-child(${j + 2})`);
 }
 
-// Computes without the page.
+// Asks the daemon directly.
 export async function ask(request, names, url = world.url) {
     const response = await fetch(`${url}attention`, { method: "POST", body: JSON.stringify({ ...request, return: names }) });
     return response.json();
@@ -136,11 +136,11 @@ export async function ask(request, names, url = world.url) {
 
 export const readJson = (path) => JSON.parse(readFileSync(join(TOP, path), "utf8"));
 
-// ---- what people see ----
+// ---- accessibility and layout ----
 
 const axeSource = readFileSync(join(TOP, "tests/browser/node_modules/axe-core/axe.min.js"), "utf8");
 
-// What axe-core finds, in words.
+// What axe-core finds, as text.
 export async function violations(page) {
     if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
     const { violations: found } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
@@ -155,31 +155,31 @@ export const shoot = (page, name) => page.screenshot({ path: join(ARTEFACTS, `${
 // ---- running ----
 
 function newTest() {
-    const expected = [], faults = [];
-    return { contexts: [], faults, expect: (pattern) => expected.push(pattern),
-        fault: (text) => { if (!expected.some((pattern) => pattern.test(text))) faults.push(text); } };
+    const expected = [], found = [];
+    return { contexts: [], found, expect: (pattern) => expected.push(pattern),
+        unexpected: (text) => { if (!expected.some((pattern) => pattern.test(text))) found.push(text); } };
 }
 
 async function runOne({ name, body }) {
     const t = newTest();
     let timer;
-    const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`not done after ${TEST_TIMEOUT_MS} ms`)), TEST_TIMEOUT_MS); });
+    const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`not finished after ${TEST_TIMEOUT_MS} ms`)), TEST_TIMEOUT_MS); });
     try {
         await Promise.race([body(t), late]);
-        ok(!t.faults.length, t.faults.join("\n"));
+        ok(!t.found.length, t.found.join("\n"));
         return null;
     } catch (error) {
         const [page] = t.contexts.flatMap((context) => context.pages());
         await page?.screenshot({ path: join(ARTEFACTS, `failed-${name.replace(/\W+/g, "-").slice(0, 60)}.png`) }).catch(() => {});
         const where = error.stack.split("\n").filter((line) => line.includes("/tests/browser/")).slice(0, 3);
-        return [error.message, ...where, ...t.faults].join("\n");
+        return [error.message, ...where, ...t.found].join("\n");
     } finally {
         clearTimeout(timer);
         for (const context of t.contexts) await context.close().catch(() => {});
     }
 }
 
-// Prints TAP. `pattern`: only tests whose names have it.
+// Runs the tests whose names contain `pattern`, and prints TAP.
 export async function run(pattern = "") {
     mkdirSync(ARTEFACTS, { recursive: true });
     const daemon = await startDaemon(), chosen = tests.filter(({ name }) => name.includes(pattern));

@@ -1,11 +1,11 @@
-// input.mjs: the form, the server's errors at its fields, pasted JSON, dropped files, own weights, token labels.
+// input.mjs: the form, the server's errors at its fields, pasted JSON, dropped files, weights, token labels.
 
 import { spawnSync } from "node:child_process";
 import { after, ask, chooseCell, drawn, equal, near, ok, open, readTable, test, useJson, usePreset, useStage, useView, violations, stickingOut, world } from "./harness.mjs";
 
 const AS_PRINTED = 0.5e-4 + 1e-9;
 
-// Drops files on the page as a desktop would. `files`: [name, text or bytes].
+// Drops files on the page, as from a desktop. `files`: [name, text or bytes].
 async function drop(page, files) {
     const plain = files.map(([name, content]) => [name, typeof content === "string" ? [...Buffer.from(content)] : [...content]]);
     const transfer = await page.evaluateHandle((list) => {
@@ -72,7 +72,7 @@ test("a changed field is computed by itself", async (t) => {
     near((await readTable(page))[0], [0.2, 0.2, 0.2, 0.2, 0.2], AS_PRINTED, "first row of an encoder");
 });
 
-test("what the server refuses stands at its field, in the server's words", async (t) => {
+test("what the server refuses is shown at its field, in the server's words", async (t) => {
     t.expect(/status of 422/);
     const page = await open(t);
     await page.fill("#f-context", "4, 3, 32");

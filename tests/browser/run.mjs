@@ -7,7 +7,7 @@ import "./numbers.mjs";
 import "./input.mjs";
 import "./views.mjs";
 import "./export.mjs";
-import "./everyone.mjs";
+import "./accessibility.mjs";
 import "./docs.mjs";
 import "./server.mjs";
 import "./source.mjs";

@@ -1,10 +1,10 @@
-// server.mjs: how the daemon serves the page: types, caching, security; and nothing outside of its folder.
+// server.mjs: how the daemon serves the page: types, caching, security, and nothing outside its folder.
 
 import { request as httpRequest } from "node:http";
 import { equal, ok, startDaemon, test, world, TOP } from "./harness.mjs";
 import { spawnSync } from "node:child_process";
 
-// fetch() would clean such paths up.
+// fetch() would normalise these paths.
 const raw = (path, { method = "GET", headers = {} } = {}) => new Promise((resolve, reject) => {
     const { hostname, port } = new URL(world.url);
     httpRequest({ hostname, port, path, method, headers }, (response) => {
@@ -45,14 +45,14 @@ test("ETag, 304, HEAD and gzip", async () => {
     equal((await raw("/", { method: "OPTIONS" })).headers.allow, "GET, HEAD, OPTIONS", "OPTIONS");
 });
 
-test("nothing outside of the folder is served", async () => {
+test("nothing outside the folder is served", async () => {
     for (const path of ["/../Makefile", "/assets/../../attnd", "/%2e%2e/Makefile", "/..%2fMakefile", "/assets", "/assets/", "//etc/passwd", "/index.html", "/.hidden", "/assets/..%5c..%5cMakefile"]) {
         const { status, headers } = await raw(path);
         equal([path, status, headers["content-type"]], [path, 404, "application/problem+json"]);
     }
 });
 
-test("without a web root the first page says how to get it; a wrong one is refused", async () => {
+test("a wrong web root is refused", async () => {
     const program = process.env.ATTND_BIN ?? `${TOP}/build/attnd`;
     const wrong = spawnSync(program, ["--listen", "127.0.0.1:0", "--web-root", "/nonexistent"], { encoding: "utf8" });
     equal(wrong.status, 2, "exit status");
@@ -61,7 +61,7 @@ test("without a web root the first page says how to get it; a wrong one is refus
     ok(/there is no index.html/.test(empty.stderr), empty.stderr);
 });
 
-test("with keys the page is there, and computing asks for one", async (t) => {
+test("with keys the page is served, and computing asks for one", async (t) => {
     const { mkdtempSync, writeFileSync } = await import("node:fs"), { open } = await import("./harness.mjs");
     const folder = mkdtempSync("/tmp/attnd-keys-");
     writeFileSync(`${folder}/keys`, "a-key-of-some-length\n");

@@ -25,7 +25,7 @@ test("zoom and pan: buttons, wheel, drag; labels and the cell under the cursor f
     await page.mouse.move(box.x + box.width / 2 + 60, box.y + box.height / 2, { steps: 4 });
     await page.mouse.up();
     const [k2, x2] = await transform(page);
-    equal(k, k2, "a drag zooms not");
+    equal(k, k2, "a drag does not zoom");
     near(x2 - x, 60, 1, "a drag pans");
     const under = await page.evaluate(() => { const { map } = document.getElementById("map"); const [i, j] = map.hover; return [map.x(j), map.x(j + 1), map.y(i), map.y(i + 1)]; });
     ok(under[0] <= box.width / 2 + 60 && under[1] >= box.width / 2 + 60 - 1, `the cursor's cell is under it: ${under}`);
@@ -68,7 +68,7 @@ test("batch items are thumbnails, too", async (t) => {
     near(await readTable(page), weights[2], AS_PRINTED, "item 2");
 });
 
-test("lines: as many as threshold and top-k leave; a token's own", async (t) => {
+test("lines: as many as the threshold and top-k leave, and those of one token", async (t) => {
     const page = await open(t), { weights } = await ask({ seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true, scale: 1 }, ["weights"]);
     await useView(page, "lines");
     const count = () => page.locator("#lines path").count();
@@ -177,7 +177,7 @@ test("hide the first key, log and per-row scales", async (t) => {
     ok(/of each row's largest/.test(await page.getAttribute(".colorbar", "aria-label")), "per row");
 });
 
-test("a large rectangle: tiles become whole, far cells are right, other stages come when looked at", async (t) => {
+test("a large rectangle: every tile is painted, far cells are right, other stages are fetched when shown", async (t) => {
     const page = await open(t), request = { seed: 9, x: { shape: [700, 8] }, context: { shape: [1600, 8] }, projection: "identity" };
     await useJson(page, request);
     await page.waitForFunction(() => document.getElementById("map").dataset.whole === "true");
@@ -191,7 +191,7 @@ test("a large rectangle: tiles become whole, far cells are right, other stages c
     await page.waitForFunction(() => document.getElementById("map").map.picture.stage === "scores");
 });
 
-// Of a tile whose pixels cover several cells: how many show the right colour, one step aside at the most, and which do not.
+// For a tile whose pixels cover several cells: how many show the right colour, to a step, and which do not.
 const checkTile = ([level, tileX, tileY]) => {
     const { map } = document.getElementById("map"), { tiles } = map, { matrix: { rows, cols, data }, scale, reasonBits, hidesMasked } = tiles.picture, step = 1 << level;
     const canvas = tiles.make(level, level, tileX, tileY), seen = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);

@@ -78,7 +78,7 @@ class App {
     }
 
     // Shows weights as they are: nothing is computed.
-    useWeights(tensor, { name = "your weights", labels = NO_LABELS, view = {}, about = `${name}: your weights; nothing is computed.` } = {}) {
+    useWeights(tensor, { name = "the address", labels = NO_LABELS, view = {}, about = `Your weights, from ${name}; nothing is computed.` } = {}) {
         const run = weightsRun(tensor);
         Object.assign(this, { weights: tensor, weightsName: name, preset: null, labels, about });
         Object.assign(this.view, { stage: "weights", ...FIRST_CELLS }, view);
@@ -95,7 +95,7 @@ class App {
     // No request, no picture.
     clear() {
         this.cancel();
-        Object.assign(this, { request: {}, about: "", weights: null, preset: null, labels: NO_LABELS, run: null });
+        Object.assign(this, { request: {}, about: "No request.", weights: null, preset: null, labels: NO_LABELS, run: null });
         Object.assign(this.view, VIEW_DEFAULTS);
         this.tell("request");
         this.tell("run");

@@ -118,7 +118,7 @@ function chooseSource(form) {
     else if (form === QKV) app.setRequest({ query: [[1, 0], [0, 1]], key: [[1, 0], [0, 1]], value: [[10], [20]] }, { view: { ...FIRST_CELLS, stage: "weights" }, labels: NO_LABELS });
     else {
         const matrix = app.matrix("weights");
-        if (matrix) app.useWeights(new Tensor([matrix.rows, matrix.cols], matrix.data.slice()), { name: "weights of this picture", labels: app.labels });
+        if (matrix) app.useWeights(new Tensor([matrix.rows, matrix.cols], matrix.data.slice()), { name: "the picture before", labels: app.labels });
     }
 }
 
@@ -164,7 +164,7 @@ function showJson() {
 
 function useJson() {
     try {
-        takeText($("json").value, "pasted weights", app.labels);
+        takeText($("json").value, "the JSON box", app.labels);
         $("e-json").textContent = "";
     } catch (error) {
         $("e-json").textContent = error.message;

@@ -15,6 +15,9 @@ export function number(x) {
 
 export const short = (x) => (Number.isFinite(x) && Math.abs(x) < 1000 ? fixed2(x).replace("-", "−") : number(x));
 
+// Three significant digits, for ticks.
+export const tick = (x) => (Number.isFinite(x) ? String(Number(x.toPrecision(3))).replace("-", "−") : number(x));
+
 export const share = (x) => (Number.isFinite(x) ? percent(x).replace("%", " %").replace("-", "−") : number(x));
 
 export const milliseconds = (x) => `${x >= 100 ? Math.round(x) : x >= 10 ? x.toFixed(1) : x.toFixed(2)} ms`;

@@ -140,7 +140,7 @@ export function listenForFiles() {
         if (files.length) return void takeFiles(files);
         const text = event.clipboardData.getData("text");
         try {
-            takeText(text, "pasted");
+            takeText(text, "the clipboard");
         } catch (error) {
             app.fail(new Error(`What was pasted is neither a request nor weights: ${error.message}`));
         }

@@ -67,6 +67,7 @@ function showStages() {
 
 function showNothing() {
     for (const id of ["picture", "stages", "controls", "applied"]) $(id).replaceChildren();
+    $("stages").hidden = true;
     view = null;
     viewName = "";
 }

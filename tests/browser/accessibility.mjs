@@ -1,5 +1,5 @@
-// everyone.mjs: keyboard alone, screen readers' rules, narrow and wide, light and dark.
-// Pictures of every view stay in build/browser, for people to look at.
+// accessibility.mjs: keyboard alone, axe's rules, narrow and wide windows, light and dark. Screenshots of every view are left in
+// build/browser.
 
 import { after, equal, ok, open, shoot, stickingOut, test, usePreset, useView, violations } from "./harness.mjs";
 
@@ -20,7 +20,7 @@ for (const scheme of ["light", "dark"])
             await usePreset(page, "window");
             await after(page, () => page.check("#mask-reasons"));
             await shoot(page, `window-${width}-${scheme}`);
-            ok(await page.$eval("#view-map", (tab) => tab.getBoundingClientRect().left >= tab.parentElement.getBoundingClientRect().left), "the chosen tab is in sight");
+            ok(await page.$eval("#view-map", (tab) => tab.getBoundingClientRect().left >= tab.parentElement.getBoundingClientRect().left), "the chosen tab is in view");
             if (width !== 390) return;
             for (const tab of ["request", "cell"]) {
                 await page.click(`#tab-${tab}`);
@@ -62,7 +62,7 @@ test("with the keyboard alone: presets, views, stages, cells, heads, help", asyn
     await press("?");
     ok(await page.isVisible("#help-dialog"), "help");
     await press("Escape");
-    ok(!(await page.isVisible("#help-dialog")), "and away");
+    ok(!(await page.isVisible("#help-dialog")), "and it closes");
     await page.focus("#f-scale");
     await page.keyboard.press("Control+A");
     await page.keyboard.type("0.5");
@@ -70,7 +70,7 @@ test("with the keyboard alone: presets, views, stages, cells, heads, help", asyn
     ok((await page.textContent("#applied")).includes("scale 0.5"), "run");
 });
 
-test("everything that can be clicked can be reached by Tab, and is seen to be", async (t) => {
+test("everything that can be clicked can be reached by Tab, and shows its focus", async (t) => {
     const page = await open(t), reached = new Set();
     for (let i = 0; i < 90; i++) {
         await page.keyboard.press("Tab");
