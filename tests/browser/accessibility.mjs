@@ -1,7 +1,7 @@
 // accessibility.mjs: keyboard alone, axe's rules, narrow and wide windows, light and dark. Screenshots of every view are left in
 // build/browser.
 
-import { after, equal, ok, open, shoot, stickingOut, test, usePreset, useView, violations } from "./harness.mjs";
+import { after, equal, ok, open, shoot, stickingOut, test, useJson, usePreset, useView, violations } from "./harness.mjs";
 
 const VIEWS = ["map", "lines", "heads", "stages", "compare", "table"];
 for (const scheme of ["light", "dark"])
@@ -68,6 +68,32 @@ test("with the keyboard alone: presets, views, stages, cells, heads, help", asyn
     await page.keyboard.type("0.5");
     await after(page, () => press("Control+Enter"));
     ok((await page.textContent("#applied")).includes("scale 0.5"), "run");
+});
+
+test("what is pressed keeps the focus, though it is drawn anew", async (t) => {
+    const page = await open(t), press = async (selector, key = "Enter") => {
+        await page.focus(selector);
+        await after(page, () => page.keyboard.press(key));
+        const [name, there] = await page.evaluate((to) => [document.activeElement.outerHTML.slice(0, 80), document.activeElement.matches(to)], selector);
+        ok(there, `${selector}: the focus is at ${name}`);
+    };
+    await press("[aria-label='Next Item']");
+    await press("[aria-label='Next Item']");
+    equal(await page.inputValue("#pick-batch"), "2", "twice");
+    await press("[data-stage=scores]");
+    await page.focus("#contributions tbody tr:nth-child(2) button");
+    await page.keyboard.press("Enter");
+    equal(await page.evaluate(() => document.activeElement.closest("#contributions") !== null), true, "in the panel");
+    await usePreset(page, "grouped");
+    await page.check("#collect");
+    await press("[aria-label='Head 3']");
+    equal(await page.getAttribute("[aria-label='Head 3']", "aria-pressed"), "true", "collected");
+    await useJson(page, { seed: 1, x: { shape: [200, 4] }, projection: "identity" });
+    await useView(page, "table");
+    await page.focus("[aria-label='Rows after']");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    ok((await page.textContent("#picture .hint")).startsWith("Rows 128 to 191"), await page.textContent("#picture .hint"));
 });
 
 test("everything that can be clicked can be reached by Tab, and shows its focus", async (t) => {

@@ -4,7 +4,7 @@ import { app } from "./app.js";
 import { LANGUAGES } from "./code.js";
 import { colorBar } from "./color_bar.js";
 import { MODES, PALETTES } from "./color.js";
-import { $, announce, h, onFrame } from "./dom.js";
+import { $, announce, h, keepFocus, onFrame } from "./dom.js";
 import { EXPORTS, save } from "./export.js";
 import { bytes, milliseconds, number } from "./format.js";
 import { REASONS } from "./mask_reasons.js";
@@ -126,7 +126,7 @@ export function takeAway(view) {
 }
 
 export function renderControls(host, view) {
-    const { run } = app, { tab } = app.view, active = document.activeElement?.id;
+    const { run } = app, { tab } = app.view;
     if (!run) return;
     const { L, B, H } = run.dims, stage = app.view.stage, lines = tab === "lines", map = tab === "map" || tab === "stages";
     const scale = run.matrix(stage, app.at()) && !lines && tab !== "compare" && tab !== "table" ? app.scale(stage) : null;
@@ -146,8 +146,7 @@ export function renderControls(host, view) {
             slider("topk", "Top", "topk", { min: 1, max: 32, step: 1, text: String })),
         h("div", { class: "row" }, scale && colorBar(scale), takeAway(view)),
     ];
-    host.replaceChildren(...parts.filter(Boolean));
-    if (active && host.querySelector(`#${CSS.escape(active)}`)) host.querySelector(`#${CSS.escape(active)}`).focus();
+    keepFocus(host, () => host.replaceChildren(...parts.filter(Boolean)));
 }
 
 function conventions(applied) {

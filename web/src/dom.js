@@ -33,6 +33,19 @@ export function announce(text) {
     $("announcer").textContent = text;
 }
 
+const nameOf = (element) => element.id || element.getAttribute("aria-label") || element.textContent;
+
+// Runs `render`, which replaces what is in `host`. If the focus was there, the element of the same name, or else the one in the same
+// place, gets it.
+export function keepFocus(host, render) {
+    const { activeElement: focused } = document;
+    if (focused === host || !host.contains(focused)) return render();
+    const all = () => [...host.querySelectorAll("a, button, input, select, summary, textarea, [tabindex]")];
+    const at = all().indexOf(focused), name = nameOf(focused), result = render(), now = all();
+    (now.find((element) => nameOf(element) === name) ?? now[at])?.focus();
+    return result;
+}
+
 // Returns a function that calls `action` when it has not been called for `ms`.
 export function debounce(ms, action) {
     let timer = 0;

@@ -1,7 +1,7 @@
 // explain.js: the panel that derives one cell: its products, its score, its weight, and what it adds to the output.
 
 import { app } from "./app.js";
-import { $, h } from "./dom.js";
+import { $, h, keepFocus } from "./dom.js";
 import { cut, number, share, visible } from "./format.js";
 import { MEAN, STAGES } from "./run.js";
 
@@ -162,6 +162,6 @@ export function createExplain(host) {
         body.replaceChildren(...parts.filter(Boolean));
     }
 
-    app.on("run view cell request", render);
+    app.on("run view cell request", () => keepFocus(host, render));
     render();
 }

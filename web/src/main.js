@@ -3,7 +3,7 @@
 import { setKey } from "./api.js";
 import { app } from "./app.js";
 import { renderApplied, renderControls } from "./controls.js";
-import { $, announce, h, onFrame } from "./dom.js";
+import { $, announce, h, keepFocus, onFrame } from "./dom.js";
 import { createExplain } from "./explain.js";
 import { createForm } from "./form.js";
 import { openHelp } from "./help.js";
@@ -59,10 +59,8 @@ function showStages() {
     const { run } = app, usable = run && view?.stages;
     $("stages").hidden = !usable || run.stages.length < 2;
     if (!usable) return;
-    const focused = document.activeElement?.dataset?.stage;
-    $("stages").replaceChildren(...run.stages.map(({ name, title, about }) => h("button", { type: "button", "data-stage": name, title: about,
-        "aria-pressed": String(name === app.view.stage), onclick: () => app.setView({ stage: name }) }, title)));
-    if (focused) $("stages").querySelector(`[data-stage="${focused}"]`)?.focus();
+    keepFocus($("stages"), () => $("stages").replaceChildren(...run.stages.map(({ name, title, about }) => h("button", { type: "button", "data-stage": name, title: about,
+        "aria-pressed": String(name === app.view.stage), onclick: () => app.setView({ stage: name }) }, title))));
 }
 
 function showNothing() {

@@ -1,7 +1,7 @@
 // heads.js: every head, the mean of all and that of the collected ones, as small pictures on one scale; and the batch's items.
 
 import { app } from "../app.js";
-import { h, onFrame } from "../dom.js";
+import { h, keepFocus } from "../dom.js";
 import { MEAN } from "../run.js";
 import { TILE_MAX, TileCache } from "../tile_cache.js";
 
@@ -71,24 +71,23 @@ export function create(host) {
         return thumbnail(`item ${batch}`, picture, { pressed: batch === before, onclick: () => app.setView({ batch }) });
     }
 
-    const view = {
+    function draw() {
+        const { H, B } = app.run.dims, { heads } = app.view;
+        const many = heads.filter((x) => x !== MEAN).length > 1;
+        chosen.textContent = heads.length ? `${heads.length} collected` : "Click opens a head, shift-click collects.";
+        if (heads.length) chosen.append(" ", h("button", { type: "button", class: "quiet", onclick: () => app.setView({ heads: [] }) }, "Clear"));
+        const shared = app.run.outputIsShared(app.view.stage);
+        headsTitle.hidden = grid.hidden = chosen.hidden = collectBox.hidden = H === 1 && B > 1;
+        itemsTitle.hidden = B === 1;
+        grid.replaceChildren(...Array.from({ length: shared ? 1 : H }, (_, which) => head(which)), ...(H > 1 && !shared ? [head(MEAN)] : []),
+            ...(many ? [thumbnail("mean of collected", meanOfChosen(), { pressed: false, onclick: () => {} })] : []));
+        items.replaceChildren(...(B > 1 ? Array.from({ length: B }, (_, batch) => item(batch)) : []));
+        return true;
+    }
+
+    return {
         stages: true,
-        render() {
-            if (!app.picture()) return false;
-            const { H, B } = app.run.dims, { heads } = app.view;
-            const many = heads.filter((x) => x !== MEAN).length > 1;
-            chosen.textContent = heads.length ? `${heads.length} collected` : "Click opens a head, shift-click collects.";
-            if (heads.length) chosen.append(" ", h("button", { type: "button", class: "quiet", onclick: () => app.setView({ heads: [] }) }, "Clear"));
-            const shared = app.run.outputIsShared(app.view.stage);
-            headsTitle.hidden = grid.hidden = chosen.hidden = collectBox.hidden = H === 1 && B > 1;
-            itemsTitle.hidden = B === 1;
-            grid.replaceChildren(...Array.from({ length: shared ? 1 : H }, (_, which) => head(which)), ...(H > 1 && !shared ? [head(MEAN)] : []),
-                ...(many ? [thumbnail("mean of collected", meanOfChosen(), { pressed: false, onclick: () => {} })] : []));
-            items.replaceChildren(...(B > 1 ? Array.from({ length: B }, (_, batch) => item(batch)) : []));
-            return true;
-        },
+        render: () => app.picture() !== null && keepFocus(host, draw),
         cell() {},
     };
-    view.soon = onFrame(() => view.render());
-    return view;
 }

@@ -1,7 +1,7 @@
 // table.js: the numbers as a table, for screen readers and for copying.
 
 import { app } from "../app.js";
-import { h } from "../dom.js";
+import { h, keepFocus } from "../dom.js";
 import { reasonsText } from "../explain.js";
 import { cut, number, visible } from "../format.js";
 import { isMasked } from "../mask_reasons.js";
@@ -27,12 +27,12 @@ export function create(host) {
     }
 
     function step(rows, cols) {
-        const button = (text, act, off) => h("button", { type: "button", disabled: off, onclick: () => { act(); view.render(); } }, text);
+        const button = (text, label, act, off) => h("button", { type: "button", "aria-label": label, disabled: off, onclick: () => { act(); keepFocus(pager, view.render); } }, text);
         pager.replaceChildren();
         if (rows <= SIDE_MAX && cols <= SIDE_MAX) return;
         pager.append(`Rows ${top} to ${Math.min(rows, top + SIDE_MAX) - 1} of ${rows}, columns ${left} to ${Math.min(cols, left + SIDE_MAX) - 1} of ${cols} `,
-            button("↑", () => { top -= SIDE_MAX; }, top === 0), button("↓", () => { top += SIDE_MAX; }, top + SIDE_MAX >= rows),
-            button("←", () => { left -= SIDE_MAX; }, left === 0), button("→", () => { left += SIDE_MAX; }, left + SIDE_MAX >= cols));
+            button("↑", "Rows before", () => { top -= SIDE_MAX; }, top === 0), button("↓", "Rows after", () => { top += SIDE_MAX; }, top + SIDE_MAX >= rows),
+            button("←", "Columns before", () => { left -= SIDE_MAX; }, left === 0), button("→", "Columns after", () => { left += SIDE_MAX; }, left + SIDE_MAX >= cols));
     }
 
     const view = {
