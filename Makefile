@@ -114,7 +114,7 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
 .PHONY: attnd unit-tests http-tests tool-tests fuzzers browser-tests web licenses run docker deps clean test valgrind lint layers format \
-	fuzz mutations exhaustive arm64-check docker-test fresh-check bench bench-service bench-wire bench-numbers bench-web \
+	fuzz mutations exhaustive arm64-check docker-test fresh-check bench bench-service bench-wire bench-latency bench-numbers bench-web \
 	test-deps lint-deps exhaustive-ready bench-ready help
 
 ##@ Build and run
@@ -280,6 +280,9 @@ bench-service: bench-ready ## requests beside FastAPI with PyTorch (5 GB to inst
 
 bench-wire: bench-ready ## tensors on the wire beside other languages, to bench/wire.md
 	@$$(bench/venv) bench/wire_report.py $(B) >$(B)/wire.md && cp $(B)/wire.md bench/wire.md && cat bench/wire.md
+
+bench-latency: $(B)/attnd $(B)/bench/latency ## small requests beside large ones, to bench/latency.md
+	@$(B)/bench/latency $(B)/attnd >$(B)/latency.md && cp $(B)/latency.md bench/latency.md && cat bench/latency.md
 
 bench-numbers: bench-ready ## reading and writing numbers beside jansson
 	@$(B)/bench/number_bench

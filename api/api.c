@@ -82,12 +82,13 @@ static bool reserve_memory(struct evaluation *evaluation, const struct api_limit
     struct evaluation_memory costs = {0}, memory = {.arena = &call->arena};
     if (!evaluation_allocate(evaluation, executor, reply_bytes_max, &costs, err))
         return false;
-    char cost[SIZE_TEXT_BYTES_MAX];
+    char cost_text[SIZE_TEXT_BYTES_MAX];
     if (costs.cost_bytes > limits->request_memory_bytes_max)
         return error_set_limit(err, "max-request-memory", limits->request_memory_bytes_max,
                                "the shapes ask for %s bytes of memory, where a request may take %zu",
-                               size_text(costs.cost_bytes, cost), limits->request_memory_bytes_max);
-    if (limits->reserve != NULL && !limits->reserve(limits->reserve_context, costs.cost_bytes, err))
+                               size_text(costs.cost_bytes, cost_text), limits->request_memory_bytes_max);
+    const struct api_cost cost = {.memory_bytes = costs.cost_bytes, .products = plan_products(evaluation->plan)};
+    if (limits->reserve != NULL && !limits->reserve(limits->reserve_context, &cost, err))
         return false;
     call->reserved_bytes = costs.cost_bytes;
     call->arena.cap_bytes += costs.cost_bytes;
@@ -107,6 +108,8 @@ static struct evaluation *read_request(const struct api_request *sent, const str
     if (evaluation != NULL && reserve_memory(evaluation, limits, executor, call, err) &&
         evaluation_read(evaluation, executor, err))
         return evaluation;
+    if (err->code == ERROR_NONE) /* deferred */
+        return NULL;
     struct error unused;
     json_t *document = NULL;
     error_init(&unused);
@@ -146,7 +149,7 @@ void api_compute(const struct api_protocol *protocol, const struct api_request *
         sent.body = "";
     *call = (struct api_call){.protocol = protocol};
     arena_init(&call->arena, decode_cost());
-    if (!compute(&sent, limits, executor, call, &err))
+    if (!compute(&sent, limits, executor, call, &err) && err.code != ERROR_NONE)
         api_problem(&err, NULL, call);
 }
 

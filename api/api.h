@@ -16,13 +16,19 @@
 #include "core/error.h"
 #include "core/executor.h"
 
+/* What a call is going to take, known before anything of that size is allocated. */
+struct api_cost {
+    size_t memory_bytes;
+    size_t products; /* multiplications, about; SIZE_MAX where it overflows */
+};
+
 struct api_limits {
     size_t request_memory_bytes_max; /* cap on one request's computed cost, its body not counted */
 
-    /* Reserves `bytes` for this call before anything is allocated. May wait. Returns false with err set (ERROR_NO_MEMORY,
-     * ERROR_DEADLINE) where they are not to be had. The caller releases what was granted, api_call.reserved_bytes, after
-     * api_call_done. NULL: everything is granted. */
-    bool (*reserve)(void *context, size_t bytes, struct error *err);
+    /* Reserves memory for the call before anything is allocated. Returns false to refuse the call, with err set, or to defer it,
+     * with err untouched: api_compute then ends without a reply (status 0), and is called again when the caller sees fit.
+     * What was reserved, api_call.reserved_bytes, is the caller's to release after api_call_done. NULL: grants everything. */
+    bool (*reserve)(void *context, const struct api_cost *cost, struct error *err);
     void *reserve_context; /* borrowed */
 };
 

@@ -9,6 +9,20 @@ bool plan_projects(const struct plan *plan, enum request_projection which)
     return which != PROJECTION_OUTPUT || plan->request->weights[which].kind != TENSOR_INPUT_ABSENT;
 }
 
+size_t plan_products(const struct plan *plan)
+{
+    size_t scores = size_multiply(size_multiply(plan->B, plan->H), size_multiply(plan->Tq, plan->Tk));
+    size_t products = size_multiply(scores, size_add(plan->D, plan->Dv));
+    for (size_t i = 0; i < PROJECTIONS; i++) {
+        enum request_projection which = (enum request_projection)i;
+        size_t tokens = which == PROJECTION_QUERY || which == PROJECTION_OUTPUT ? plan->Tq : plan->Tnew;
+        size_t weights = size_multiply(plan->weight_shape[i][0], plan->weight_shape[i][1]);
+        if (plan_projects(plan, which))
+            products = size_add(products, size_multiply(size_multiply(plan->B, tokens), weights));
+    }
+    return products;
+}
+
 struct tensor plan_heads_view(const struct plan *plan, enum plan_layout layout, void *data, size_t heads, size_t tokens,
                               size_t width)
 {

@@ -42,6 +42,9 @@ struct plan {
 /* True where the projection is a weight to be read or drawn. */
 bool plan_projects(const struct plan *plan, enum request_projection which);
 
+/* How many multiplications attention and the projections take, masks and caches aside. SIZE_MAX where it overflows. */
+size_t plan_products(const struct plan *plan);
+
 /* True where something other than causal depends on positions. */
 bool plan_uses_positions(const struct plan *plan);
 

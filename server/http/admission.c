@@ -22,6 +22,9 @@ bool admission_enqueue(struct service *service, struct work_item *work_item, str
 
 bool admission_in_time(const struct service *service, struct work_item *work_item, struct error *err)
 {
+    if (work_item_stopped(work_item) && work_item->wanted_bytes > 0)
+        return error_set(err, ERROR_DEADLINE, "the request waited for %zu bytes of memory until its time, %zu s, had passed",
+                         work_item->wanted_bytes, service->options->request_timeout_s);
     if (work_item_stopped(work_item))
         return error_set(err, ERROR_DEADLINE, "the request waited in the queue until its time, %zu s, had passed",
                          service->options->request_timeout_s);

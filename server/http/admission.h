@@ -21,7 +21,7 @@ bool admission_refuse_overflow(const struct service *service, struct error *err)
 bool admission_enqueue(struct service *service, struct work_item *work_item, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Refuses a request that spent its time in the queue. */
+/* Refuses a request that spent its time waiting for a worker or for memory. */
 bool admission_in_time(const struct service *service, struct work_item *work_item, struct error *err)
     __attribute__((warn_unused_result));
 

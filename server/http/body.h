@@ -20,15 +20,17 @@ struct body {
     char *data;            /* owned */
     void *mapped;          /* owned: the addresses that data lies in; NULL while it is small */
     size_t mapped_bytes;
-    size_t bytes;      /* arrived */
-    size_t room_bytes; /* allocated and booked */
-    size_t bytes_max;  /* Content-Length, or the limit where the length is not known */
+    size_t bytes;              /* arrived */
+    size_t capacity_bytes;     /* allocated */
+    size_t bytes_max;          /* Content-Length, or the limit where the length is not known */
+    struct budget_share share; /* at least capacity_bytes */
 };
 
-void body_init(struct body *body, struct budget *budget, size_t bytes_max);
+/* `length_known`: bytes_max will arrive, unless the client breaks off. */
+void body_init(struct body *body, struct budget *budget, size_t bytes_max, bool length_known);
 
 /* Appends. The caller has checked that bytes_max is not passed.
- * Fails  no_memory: the budget or the machine has no room. */
+ * Fails  no_memory: the budget or the machine has none left. */
 bool body_append(struct body *body, const char *data, size_t bytes, struct error *err) __attribute__((warn_unused_result));
 
 /* Lets the next large body have this one's pages, where it is large: at once, without a call to the system. The bytes are of no

@@ -173,24 +173,35 @@ static void free_files(struct daemon *daemon)
         MHD_destroy_response(daemon->service.no_memory_response);
 }
 
+/* Those that were started. */
+static void stop_workers(struct daemon *daemon)
+{
+    for (size_t class = 0; class < WORK_CLASSES; class ++)
+        if (daemon->workers[class].threads != NULL)
+            workers_stop(&daemon->workers[class]);
+}
+
 bool daemon_start(struct daemon *daemon, const struct options *options, struct log *log, struct error *err)
 {
     struct service *service = &daemon->service;
     int listen_fd;
+    size_t class = 0;
     struct timespec now;
     memset(daemon, 0, sizeof *daemon);
     (void)clock_gettime(CLOCK_REALTIME, &now);
     service->started_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
     service->options = options;
     service->log = log;
-    budget_init(&service->budget, options->memory_bytes_max, options->request_memory_bytes_max);
+    budget_init(&service->budget, options->large_memory_bytes, options->request_memory_bytes_max, options->small_memory_bytes,
+                &service->queue);
     queue_init(&service->queue, options->queue_items_max);
     if (!load_files(daemon, err))
         goto fail_files;
     if (!pool_start(&service->pool, options->threads, err))
         goto fail_files;
-    if (!workers_start(&daemon->workers, options->threads, &service->queue, err))
-        goto fail_workers;
+    for (; class < WORK_CLASSES; class ++)
+        if (!workers_start(&daemon->workers[class], (enum work_class) class, options->threads, &service->queue, err))
+            goto fail_workers;
     if (!monitor_start(&service->monitor, &service->queue, &service->budget,
                        options->connections_max + LIMIT_OVERFLOW_CONNECTIONS, err))
         goto fail_monitor;
@@ -201,8 +212,8 @@ bool daemon_start(struct daemon *daemon, const struct options *options, struct l
 fail_listen:
     monitor_stop(&service->monitor);
 fail_monitor:
-    workers_stop(&daemon->workers);
 fail_workers:
+    stop_workers(daemon);
     pool_stop(&service->pool);
 fail_files:
     free_files(daemon);
@@ -234,7 +245,7 @@ void daemon_stop(struct daemon *daemon)
         (void)usleep(5000);
     MHD_stop_daemon(daemon->mhd);
     (void)close(listen_fd);
-    workers_stop(&daemon->workers);
+    stop_workers(daemon);
     monitor_stop(&service->monitor);
     pool_stop(&service->pool);
     free_files(daemon);

@@ -17,7 +17,7 @@ struct MHD_Daemon;
 
 struct daemon {
     struct service service;
-    struct workers workers;
+    struct workers workers[WORK_CLASSES];
     struct MHD_Daemon *mhd;
     char *tls_cert, *tls_key;               /* owned; NULL without TLS */
     char address[LISTEN_ADDRESS_BYTES_MAX]; /* in use, as "127.0.0.1:8080" */

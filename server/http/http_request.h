@@ -1,7 +1,7 @@
 /* http_request.h: what is known of one HTTP request. http_request_lifecycle.h tells its life.
  *
  * Threads  the sockets' thread owns a request. From admission_enqueue to MHD_resume_connection a worker has it, and touches only
- *          the work item, the body, the grant, the call and the times. */
+ *          the work item, the body, the call and the times. */
 #ifndef ATTND_SERVER_HTTP_HTTP_REQUEST_H
 #define ATTND_SERVER_HTTP_HTTP_REQUEST_H
 
@@ -49,11 +49,10 @@ struct http_request {
     size_t target_bytes; /* as the client sent it, truncated or not */
     char id[REQUEST_ID_BYTES_MAX + 1];
     struct body body;
-    struct budget_grant grant;
     struct api_call call;
     struct gzip gzip;        /* the reply, where it is compressed */
     uint64_t received_bytes; /* of the body */
-    bool body_is_gzip;
+    bool body_is_gzip;       /* until it is inflated */
     bool reply_is_gzip;
     bool varies_by_encoding; /* the reply, on Accept-Encoding */
     bool admitted;           /* counted in the service's work */

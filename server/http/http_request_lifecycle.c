@@ -202,7 +202,8 @@ static enum MHD_Result admit(struct http_request *request)
     }
     const struct head *head = &request->head;
     size_t body_bytes_max = request->service->options->body_bytes_max;
-    body_init(&request->body, &request->service->budget, head->length_known ? (size_t)head->body_bytes : body_bytes_max);
+    body_init(&request->body, &request->service->budget, head->length_known ? (size_t)head->body_bytes : body_bytes_max,
+              head->length_known);
     request->stage = HTTP_REQUEST_COLLECT;
     return MHD_YES;
 }
@@ -297,18 +298,30 @@ static void resume(struct http_request *request)
     MHD_resume_connection(request->mhd);
 }
 
-/* On a worker, or on the monitor where the request was stopped in the queue. */
+/* On a worker, or on the monitor where the request was stopped while it waited. A deferred request is no longer this thread's. */
 static void run(struct work_item *work_item)
 {
     struct http_request *request = (struct http_request *)work_item;
-    http_request_run(request);
-    resume(request);
+    struct service *service = request->service;
+    size_t wanted_bytes;
+    switch (http_request_run(request, &wanted_bytes)) {
+    case HTTP_REQUEST_ANSWERED:
+        resume(request);
+        break;
+    case HTTP_REQUEST_IS_LARGE:
+        queue_push_again(&service->queue, work_item, false);
+        break;
+    case HTTP_REQUEST_WANTS_MEMORY:
+        budget_wait(&service->budget, work_item, wanted_bytes);
+        break;
+    }
 }
 
 static void submit(struct http_request *request)
 {
     struct error err = {0};
     MHD_suspend_connection(request->mhd);
+    request->work_item.class = request->body.bytes <= WORK_SMALL_BODY_BYTES_MAX ? WORK_SMALL : WORK_LARGE;
     connection_work(request->connection->watch, &request->work_item, request->head.http_1_1);
     if (admission_enqueue(request->service, &request->work_item, &err))
         return;
@@ -400,7 +413,7 @@ static void free_request(struct monitor_garbage *garbage)
     body_done(&request->body);
     api_call_done(&request->call);
     gzip_done(&request->gzip);
-    budget_release_grant(&service->budget, &request->grant);
+    budget_release_grant(&service->budget, &request->work_item);
     count_work(request, false);
     free(request);
     (void)atomic_fetch_sub(&service->request_count, 1);
@@ -415,7 +428,7 @@ static void finish(struct http_request *request, unsigned status, const char *en
         http_connection_linger(request->connection);
     http_connection_enter_idle(request->connection);
     request->connection->request = NULL;
-    if (request->body.room_bytes + request->grant.bytes <= HTTP_REQUEST_FREED_AT_ONCE_BYTES_MAX) {
+    if (request->body.capacity_bytes + request->work_item.grant.bytes <= HTTP_REQUEST_FREED_AT_ONCE_BYTES_MAX) {
         free_request(&request->garbage);
         return;
     }

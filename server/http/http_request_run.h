@@ -1,10 +1,20 @@
-/* http_request_run.h: what a worker does with a request: inflates its body, computes, compresses the reply. */
+/* http_request_run.h: what a worker does with a request: inflates its body, computes, compresses the reply.
+ *
+ * It never waits: a request that turns out to be large, or whose memory is not free now, is deferred: it runs again from the start, with
+ * a worker for large work or with its memory. What was done until then, decoding, costs little beside what is to come. */
 #ifndef ATTND_SERVER_HTTP_HTTP_REQUEST_RUN_H
 #define ATTND_SERVER_HTTP_HTTP_REQUEST_RUN_H
 
 #include "server/http/http_request.h"
 
-/* Fills request->call. On a worker, or on the monitor's thread where the request was stopped in the queue. */
-void http_request_run(struct http_request *request);
+enum http_request_outcome {
+    HTTP_REQUEST_ANSWERED,     /* request->call is filled */
+    HTTP_REQUEST_IS_LARGE,     /* its work item has become WORK_LARGE, and is to go back to the queue */
+    HTTP_REQUEST_WANTS_MEMORY, /* it is to wait in the budget's line */
+};
+
+/* On a worker, or on the monitor's thread where the request was stopped while it waited. *ret_wanted_bytes: of
+ * HTTP_REQUEST_WANTS_MEMORY. */
+enum http_request_outcome http_request_run(struct http_request *request, size_t *ret_wanted_bytes);
 
 #endif

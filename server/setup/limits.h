@@ -15,4 +15,7 @@
 #define LIMIT_OVERFLOW_CONNECTIONS 16
 #define LIMIT_OVERFLOW_CONNECTION_MS 2000
 
+/* What small requests have at least, beside --memory (server/work/budget.h). */
+#define LIMIT_SMALL_MEMORY_BYTES ((size_t)256 * 1024)
+
 #endif

@@ -36,6 +36,7 @@ struct options {
     size_t body_bytes_max;
     size_t request_memory_bytes_max;
     size_t memory_bytes_max;
+    size_t large_memory_bytes, small_memory_bytes; /* the pools that it is divided into */
     size_t connections_max;
     size_t idle_timeout_s;
     size_t request_timeout_s;

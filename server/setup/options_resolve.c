@@ -14,6 +14,7 @@
  * the end of it. At rest 8 MiB are resident, most of them pages of libraries; docs/container.md has the numbers. */
 #define PROCESS_BYTES (16 * MIB)
 #define COMPUTING_THREAD_BYTES (8 * MIB) /* BLAS's packing buffer (1.5 MiB, more where pages are huge), stack, heap */
+#define SMALL_THREAD_BYTES (2 * MIB)     /* the same for one that runs small work */
 #define CONNECTION_BYTES (LIMIT_HEAD_BYTES + LIMIT_UNSENT_BYTES)
 #define KERNEL_MEMORY_PART 20 /* a twentieth: tables of pages, and what the kernel books */
 
@@ -21,8 +22,9 @@
 #define REQUESTS_MEMORY_PART 4     /* at least a quarter of the memory is for requests, however many threads there are */
 #define CONNECTIONS_MEMORY_PART 10 /* connections may hold a tenth */
 #define CONNECTIONS_LEAST ((size_t)4)
-#define QUEUE_JOBS_PER_THREAD 64
 #define REQUEST_MEMORY_BYTES_LEAST ((size_t)64 * 1024)
+#define SMALL_MEMORY_PART 16 /* of the memory, for small requests */
+#define SMALL_MEMORY_BYTES_MAX (64 * MIB)
 /* listening, epoll, standard streams, connections beyond the maximum, those that linger after a refusal */
 #define FILES_BESIDES_CONNECTIONS (80 + LIMIT_OVERFLOW_CONNECTIONS)
 
@@ -31,16 +33,23 @@ static size_t number_or(size_t given, size_t otherwise)
     return given != 0 ? given : otherwise;
 }
 
-/* The memory for requests: what the machine allows, less what the process takes besides. On N threads up to N jobs and the
- * pool's N - 1 threads compute at once. */
+/* The memory for requests: what the machine allows, less what the process takes besides. On N threads up to N
+ * large requests, the pool's N - 1 threads, and N small requests compute at once. */
 static size_t default_memory_bytes(const struct options *options, const struct machine *machine)
 {
     size_t all = machine->memory_bytes;
     size_t besides = PROCESS_BYTES + (2 * options->threads - 1) * COMPUTING_THREAD_BYTES +
+                     options->threads * SMALL_THREAD_BYTES +
                      (options->connections_max + LIMIT_OVERFLOW_CONNECTIONS) * CONNECTION_BYTES + all / KERNEL_MEMORY_PART;
     size_t least = size_max(all / REQUESTS_MEMORY_PART, MIB);
     size_t most = machine->memory_is_shared ? all / 100 * SHARED_MEMORY_PERCENT : all;
     return size_max(least, size_min(most, besides < all ? all - besides : 0));
+}
+
+/* What small requests get of the memory, where it is not asked for by name: at most half of what there is beside `taken`. */
+static size_t small_part(size_t memory, size_t taken)
+{
+    return size_min(size_min(memory / SMALL_MEMORY_PART, SMALL_MEMORY_BYTES_MAX), (memory - taken) / 2);
 }
 
 /* A body and a computation of the largest size must fit into the memory together (see budget.h). */
@@ -54,14 +63,18 @@ static bool resolve_memory(struct options *options, const struct machine *machin
     if (request >= memory)
         return error_set(err, ERROR_INVALID, "--max-request-memory %zu leaves nothing of --memory %zu for bodies", request,
                          memory);
-    request = number_or(request, size_min(2 * GIB, body != 0 ? memory - body : memory / 2));
-    body = number_or(body, size_min(256 * MIB, memory - request));
+    size_t for_body = body != 0 ? body : memory / 2;
+    request = number_or(request, size_min(2 * GIB, memory - for_body - small_part(memory, for_body)));
+    body = number_or(body, size_min(256 * MIB, memory - request - small_part(memory, request)));
     if (size_add(body, request) > memory)
         return error_set(err, ERROR_INVALID,
                          "--max-body %zu and --max-request-memory %zu do not fit into --memory %zu together", body, request,
                          memory);
     options->body_bytes_max = body;
     options->request_memory_bytes_max = request;
+    size_t small = size_min(small_part(memory, 0), memory - body - request);
+    options->large_memory_bytes = memory - small;
+    options->small_memory_bytes = LIMIT_SMALL_MEMORY_BYTES + small;
     return true;
 }
 
@@ -169,16 +182,17 @@ bool options_resolve(struct options *options, const struct machine *machine, str
     if (options->listen == NULL)
         options->listen = OPTIONS_LISTEN_DEFAULT;
     options->threads = number_or(options->threads, size_min(1024, machine->cores));
-    options->queue_items_max = number_or(options->queue_items_max, options->threads * QUEUE_JOBS_PER_THREAD);
     options->idle_timeout_s = number_or(options->idle_timeout_s, 30);
     options->request_timeout_s = number_or(options->request_timeout_s, 60);
     if (options->web_root == NULL)
         find_web_root(options);
     if ((options->tls_cert_file == NULL) != (options->tls_key_file == NULL))
         return error_set(err, ERROR_INVALID, "--tls-cert and --tls-key need each other");
-    return resolve_connections(options, machine, err) && resolve_memory(options, machine, err) &&
-           check_machine(options, machine, err) && resolve_log_format(options, err) && resolve_gzip(options, err) &&
-           check_cors_origin(options, err);
+    if (!resolve_connections(options, machine, err))
+        return false;
+    options->queue_items_max = number_or(options->queue_items_max, options->connections_max);
+    return resolve_memory(options, machine, err) && check_machine(options, machine, err) && resolve_log_format(options, err) &&
+           resolve_gzip(options, err) && check_cors_origin(options, err);
 }
 
 void options_log(const struct options *options, const struct machine *machine, struct log *log)

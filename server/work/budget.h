@@ -1,84 +1,76 @@
 /* budget.h: accounts for the memory of all requests together: their bodies, and the grants that computations run on.
  *
- *   bodies + grants <= total_bytes        bodies <= bodies_bytes_max = total_bytes - the largest grant
+ * There are two pools, so that large requests cannot keep small ones out. In each:
  *
- * So bodies in the queue can never keep the largest request from being computed: once nothing else computes, it fits. A body that
- * does not fit is refused at once. A grant that does not fit waits its turn, first come, first served, as long as at least one
- * request owns a grant without waiting for more: that one computes or sends its reply, and will release its grant. When every owner
- * waits, the first in line is refused, which releases its grant, and so on: no deadlock.
+ *   bodies + grants <= total_bytes        bodies <= total_bytes - grant_bytes_max
  *
- * Memory is freed before it is released here, but the C library may keep it as fragments between live blocks. Before those
- * fragments and the memory in use could exceed the total together, or after a second in which nothing was in use, the C library
- * is made to return them to the system (malloc_trim).
+ * Bodies   A body never waits: one that does not fit is refused. Small ones go to the small pool, and to the large one when that
+ *          is full. A body that outgrows the small pool moves to the large one as a whole.
+ * Grants   A grant is taken at once or waited for in line, in the pool of its size. The line holds work items, not threads: when
+ *          memory is released, the first in line gets its grant and goes back to the queue, before all others. Each pool serves
+ *          its line first come, first served, so no request is passed by forever. When no one waits for the large pool, those in the
+ *          small pool's line may use it, too.
  *
- * The last large mapping of a body is cached for the next large body, whose pages then need not be zeroed: zeroing costs as much
- * as receiving. The system may reclaim the cached pages at any time (MADV_FREE), so the cache takes memory from no one.
+ * No deadlock: an item waits only while it has no grant. Whoever has one computes or sends its reply, waits for no memory, and ends
+ * by its deadline or the connection's. So all grants of a pool are released in time; and then even the largest fits, since bodies
+ * leave room for it. Small items do not wait for large ones at all while the small pool has memory.
  *
- * Threads  every function from any thread. */
+ * Memory is freed before it is released here; what the process keeps of it is the memory cache's (memory_cache.h).
+ *
+ * Threads  every function from any thread. Locks the queue and the memory cache while it holds its own mutex. */
 #ifndef ATTND_SERVER_WORK_BUDGET_H
 #define ATTND_SERVER_WORK_BUDGET_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include "core/error.h"
+#include "server/work/memory_cache.h"
+#include "server/work/queue.h"
 #include "server/work/work_item.h"
+#include "server/work/work_list.h"
 
-struct budget_grant {
-    size_t bytes;
+struct budget_pool {
+    size_t total_bytes;
+    size_t body_bytes_max, grant_bytes_max; /* of one request */
+    size_t bodies_bytes, grants_bytes;      /* in use */
+    struct work_list waiting;               /* for a grant */
 };
-
-struct budget_waiter;
 
 struct budget {
     pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    size_t total_bytes, bodies_bytes_max;
-    size_t bodies_bytes, grants_bytes;  /* in use */
-    size_t freed_bytes;                 /* released since the last malloc_trim: the C library may still hold them */
-    int64_t freed_at_ms;                /* of the last release */
-    size_t owner_count;                 /* requests that own a grant and do not wait for more */
-    struct budget_waiter *first, *last; /* waiting for a grant */
-    void *mapping;                      /* owned: the cached mapping, or NULL */
-    size_t mapping_bytes;
-    bool mapping_is_free; /* the system may reclaim its pages */
+    struct budget_pool pools[WORK_CLASSES];
+    struct queue *queue; /* borrowed */
+    struct memory_cache cache;
 };
 
-void budget_init(struct budget *budget, size_t total_bytes, size_t grant_bytes_max);
+/* `grant_bytes_max` bounds a request's grant; the small pool has `small_bytes` beside `large_bytes`. */
+void budget_init(struct budget *budget, size_t large_bytes, size_t grant_bytes_max, size_t small_bytes, struct queue *queue);
 
-/* Reserves `bytes` more for a request's body. Returns false when they do not fit. */
-bool budget_reserve_body(struct budget *budget, size_t bytes) __attribute__((warn_unused_result));
-void budget_release_body(struct budget *budget, size_t bytes);
+/* The pool that a body of so many bytes starts in. */
+enum work_class budget_class_of_body(const struct budget *budget, size_t body_bytes);
 
-/* Caches a mapping from mmap whose content is no longer needed, if it is larger than the cached one. Takes ownership of *mapped and
- * *bytes, and sets them to the mapping that it displaced or declined, which the caller owns; NULL: none. Makes no system call. */
-void budget_cache_mapping(struct budget *budget, void **mapped, size_t *bytes);
+/* Reserves `bytes` more for a request's body, not in the small pool where body->pool is WORK_LARGE. Returns false when they do not fit; `body` is then as it was. */
+bool budget_reserve_body(struct budget *budget, struct budget_share *body, size_t bytes) __attribute__((warn_unused_result));
+void budget_release_body(struct budget *budget, struct budget_share *body);
 
-/* Lets the system reclaim the cached mapping's pages when it runs short. */
-void budget_mark_mapping_free(struct budget *budget);
+/* Counts a body as the item's grant from now on, which must be empty: what replaces the body may then use the bodies' part. */
+void budget_body_to_grant(struct budget *budget, struct budget_share *body, struct work_item *work_item);
 
-/* Returns the cached mapping, now the caller's, if it has at least *bytes, and sets *bytes to its size; NULL: none. */
-void *budget_take_mapping(struct budget *budget, size_t *bytes);
+/* Adds `bytes` to the item's grant, if they are free now and no one waits for them. */
+bool budget_grant_now(struct budget *budget, struct work_item *work_item, size_t bytes) __attribute__((warn_unused_result));
 
-/* Adds `bytes` to the request's grant; waits for other requests to release memory, under the rules above.
- * Fails  no_memory: no request will release enough. deadline: the work was stopped while it waited. */
-bool budget_grant(struct budget *budget, struct budget_grant *grant, size_t bytes, struct work_item *work_item,
-                  struct error *err) __attribute__((warn_unused_result));
+/* Takes over an item without a grant, and puts it back into the queue once it has one of `bytes`, at most grant_bytes_max. */
+void budget_wait(struct budget *budget, struct work_item *work_item, size_t bytes);
 
-/* The same for memory the request can do without: never waits, and returns false when `bytes` are not free, or others wait in line.
- * The request must own a grant already. */
-bool budget_grant_now(struct budget *budget, struct budget_grant *grant, size_t bytes) __attribute__((warn_unused_result));
+/* Removes an item from the line, which the caller then runs. Returns false when it is not in line. */
+bool budget_remove(struct budget *budget, struct work_item *work_item) __attribute__((warn_unused_result));
 
-/* Releases the whole grant. Safe on an empty one. */
-void budget_release_grant(struct budget *budget, struct budget_grant *grant);
+/* Releases the item's whole grant. Safe on an empty one. */
+void budget_release_grant(struct budget *budget, struct work_item *work_item);
 
-/* Returns freed and cached memory to the system once nothing has been in use for a second. */
+/* Has the memory cache return what it keeps, when nothing has been in use for a second. */
 void budget_trim_when_idle(struct budget *budget);
-
-/* False while budget_trim_when_idle still has memory to return. */
-bool budget_is_trimmed(struct budget *budget);
 
 /* The bytes in use. */
 void budget_usage(struct budget *budget, size_t *ret_bodies_bytes, size_t *ret_grants_bytes);

@@ -62,12 +62,14 @@ static void watch_clients_locked(struct monitor *monitor, int64_t now_ms)
     }
 }
 
-/* Removes the stopped items that no worker has begun from the queue. Returns them, linked by `next`. */
+/* Removes the stopped items that no worker has from the queue and from the budget's line. Returns them, linked by `next`. */
 static struct work_item *take_stopped_locked(struct monitor *monitor)
 {
     struct work_item *taken = NULL;
     for (struct connection *c = monitor->first; c != NULL; c = c->next) {
-        if (c->phase != CONNECTION_WORK || !work_item_stopped(c->work_item) || !queue_remove(monitor->queue, c->work_item))
+        if (c->phase != CONNECTION_WORK || !work_item_stopped(c->work_item))
+            continue;
+        if (!queue_remove(monitor->queue, c->work_item) && !budget_remove(monitor->budget, c->work_item))
             continue;
         c->work_item->next = taken;
         taken = c->work_item;
@@ -139,7 +141,7 @@ static void *watch(void *argument)
         sync_lock(&monitor->mutex);
         if (monitor->garbage != NULL || monitor->arrival_count > 0 || monitor->stopping)
             continue;
-        if (monitor->first == NULL && monitor->lingering.count == 0 && budget_is_trimmed(monitor->budget))
+        if (monitor->first == NULL && monitor->lingering.count == 0 && memory_cache_is_trimmed(&monitor->budget->cache))
             (void)pthread_cond_wait(&monitor->changed, &monitor->mutex);
         else
             sync_wait_ms(&monitor->changed, &monitor->mutex, MONITOR_TICK_MS);

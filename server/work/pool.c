@@ -3,6 +3,7 @@
 #include <pthreadpool.h>
 #include <string.h>
 
+#include "server/work/priority.h"
 #include "server/work/sync.h"
 
 /* One run: the lanes, one for each thread of the pool, take tasks from a shared counter. */
@@ -13,12 +14,23 @@ struct pool_run {
     atomic_size_t next;
 };
 
+/* On a thread of its own, from which the pool's inherit their priority. */
+static void *create(void *argument)
+{
+    struct pool *pool = argument;
+    priority_lower();
+    pool->threads = pthreadpool_create(pool->thread_count);
+    return NULL;
+}
+
 bool pool_start(struct pool *pool, size_t thread_count, struct error *err)
 {
     memset(pool, 0, sizeof *pool);
     pool->thread_count = thread_count;
     if (thread_count > 1) {
-        pool->threads = pthreadpool_create(thread_count);
+        pthread_t creator;
+        if (pthread_create(&creator, NULL, create, pool) == 0)
+            (void)pthread_join(creator, NULL);
         if (pool->threads == NULL)
             return error_set(err, ERROR_INTERNAL, "cannot start a pool of %zu threads", thread_count);
     }
@@ -70,9 +82,10 @@ static bool pool_stopped(void *context)
 
 struct executor pool_executor(struct pool_use *use)
 {
+    bool alone = use->pool->threads == NULL || use->work_item->class == WORK_SMALL;
     return (struct executor){
-        .worker_count = use->pool->thread_count,
-        .run = use->pool->threads != NULL ? pool_run : NULL,
+        .worker_count = alone ? 1 : use->pool->thread_count,
+        .run = alone ? NULL : pool_run,
         .stopped = pool_stopped,
         .context = use,
     };

@@ -1,7 +1,8 @@
-/* pool.h: one thread pool for the whole process, used by one work item at a time.
+/* pool.h: one thread pool for the whole process, used by one large work item at a time.
  *
  * An item that finds the pool in use runs its tasks on its own worker, one after the other, and moves to the pool if that
- * becomes free in between: no item ever waits for another's threads.
+ * becomes free in between: no item ever waits for another's threads. Small work stays on its worker: the pool's threads have
+ * the priority of large work.
  *
  * Threads  any number of items at a time. Idle threads sleep in the kernel; they do not spin. */
 #ifndef ATTND_SERVER_WORK_POOL_H

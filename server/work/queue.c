@@ -7,44 +7,52 @@
 void queue_init(struct queue *queue, size_t item_count_max)
 {
     *queue = (struct queue){.item_count_max = item_count_max};
-    sync_init(&queue->mutex, &queue->changed);
+    sync_must(pthread_mutex_init(&queue->mutex, NULL));
+    for (size_t class = 0; class < WORK_CLASSES; class ++)
+        sync_must(pthread_cond_init(&queue->filled[class], NULL));
+}
+
+static void insert_locked(struct queue *queue, struct work_item *work_item, bool first)
+{
+    struct work_list *list = &queue->lists[work_item->class];
+    work_list_insert(list, work_item, first ? list->first : NULL);
+    work_item->queued = true;
+    queue->item_count++;
+    (void)pthread_cond_signal(&queue->filled[work_item->class]);
+}
+
+static void remove_locked(struct queue *queue, struct work_item *work_item)
+{
+    work_list_remove(&queue->lists[work_item->class], work_item);
+    work_item->queued = false;
+    queue->item_count--;
 }
 
 bool queue_push(struct queue *queue, struct work_item *work_item)
 {
     sync_lock(&queue->mutex);
     bool fits = queue->item_count < queue->item_count_max;
-    if (fits) {
-        work_item->previous = queue->last;
-        work_item->next = NULL;
-        work_item->queued = true;
-        *(queue->last != NULL ? &queue->last->next : &queue->first) = work_item;
-        queue->last = work_item;
-        queue->item_count++;
-        (void)pthread_cond_signal(&queue->changed);
-    }
+    if (fits)
+        insert_locked(queue, work_item, false);
     sync_unlock(&queue->mutex);
     return fits;
 }
 
-static void unlink_locked(struct queue *queue, struct work_item *work_item)
-{
-    *(work_item->previous != NULL ? &work_item->previous->next : &queue->first) = work_item->next;
-    *(work_item->next != NULL ? &work_item->next->previous : &queue->last) = work_item->previous;
-    work_item->previous = NULL;
-    work_item->next = NULL;
-    work_item->queued = false;
-    queue->item_count--;
-}
-
-struct work_item *queue_pop(struct queue *queue)
+void queue_push_again(struct queue *queue, struct work_item *work_item, bool first)
 {
     sync_lock(&queue->mutex);
-    while (queue->first == NULL && !queue->closed)
-        (void)pthread_cond_wait(&queue->changed, &queue->mutex);
-    struct work_item *work_item = queue->first;
+    insert_locked(queue, work_item, first);
+    sync_unlock(&queue->mutex);
+}
+
+struct work_item *queue_pop(struct queue *queue, enum work_class class)
+{
+    sync_lock(&queue->mutex);
+    while (queue->lists[class].first == NULL && !queue->closed)
+        (void)pthread_cond_wait(&queue->filled[class], &queue->mutex);
+    struct work_item *work_item = queue->lists[class].first;
     if (work_item != NULL)
-        unlink_locked(queue, work_item);
+        remove_locked(queue, work_item);
     sync_unlock(&queue->mutex);
     return work_item;
 }
@@ -54,7 +62,7 @@ bool queue_remove(struct queue *queue, struct work_item *work_item)
     sync_lock(&queue->mutex);
     bool queued = work_item->queued;
     if (queued)
-        unlink_locked(queue, work_item);
+        remove_locked(queue, work_item);
     sync_unlock(&queue->mutex);
     return queued;
 }
@@ -71,12 +79,15 @@ void queue_close(struct queue *queue)
 {
     sync_lock(&queue->mutex);
     queue->closed = true;
-    (void)pthread_cond_broadcast(&queue->changed);
+    for (size_t class = 0; class < WORK_CLASSES; class ++)
+        (void)pthread_cond_broadcast(&queue->filled[class]);
     sync_unlock(&queue->mutex);
 }
 
 void queue_done(struct queue *queue)
 {
-    assert(queue->first == NULL);
-    sync_done(&queue->mutex, &queue->changed);
+    assert(queue->item_count == 0);
+    for (size_t class = 0; class < WORK_CLASSES; class ++)
+        sync_must(pthread_cond_destroy(&queue->filled[class]));
+    sync_must(pthread_mutex_destroy(&queue->mutex));
 }

@@ -1,4 +1,4 @@
-/* queue.h: work items that wait for a worker, first in, first out, up to a fixed number.
+/* queue.h: work items that wait for a worker: for each class a list of its own, first in, first out.
  *
  * Memory   borrows the items and links them, so it allocates nothing.
  * Threads  every function from any thread. */
@@ -9,25 +9,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/work/work_item.h"
+#include "server/work/work_list.h"
 
 struct queue {
     pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    struct work_item *first, *last;
-    size_t item_count, item_count_max;
+    struct work_list lists[WORK_CLASSES];
+    pthread_cond_t filled[WORK_CLASSES];
+    size_t item_count, item_count_max; /* of all classes together */
     bool closed;
 };
 
 void queue_init(struct queue *queue, size_t item_count_max);
 
-/* Returns false when the queue is full. */
+/* Appends to the list of the item's class. Returns false when the queue is full. */
 bool queue_push(struct queue *queue, struct work_item *work_item) __attribute__((warn_unused_result));
 
-/* Waits for an item. Returns NULL once the queue is closed and empty. */
-struct work_item *queue_pop(struct queue *queue);
+/* Puts a deferred item back, before all others where `first`. Never fails: the item was admitted before. */
+void queue_push_again(struct queue *queue, struct work_item *work_item, bool first);
 
-/* Removes an item, which the caller then runs. Returns false when it is not in the queue: a worker took it. */
+/* Waits for an item of the class. Returns NULL once the queue is closed and has none. */
+struct work_item *queue_pop(struct queue *queue, enum work_class class);
+
+/* Removes an item, which the caller then runs. Returns false when it is not in the queue. */
 bool queue_remove(struct queue *queue, struct work_item *work_item) __attribute__((warn_unused_result));
 
 /* The number of items that wait. */

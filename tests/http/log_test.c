@@ -116,7 +116,7 @@ static void test_start_is_logged(void **state)
 {
     (void)state;
     struct attnd *attnd = attnd_start("--memory", "100M", "--threads", "2", "--queue", "17");
-    assert_true(attnd_logs(attnd, "threads 2, queue 17, memory 104857600, max-request-memory 52428800, max-body 52428800", 30));
+    assert_true(attnd_logs(attnd, "threads 2, queue 17, memory 104857600, max-request-memory 45875200, max-body 52428800", 30));
     attnd_stop(attnd);
 }
 

@@ -70,14 +70,14 @@ static void wait_for_sample(const struct attnd *attnd, const char *name, double 
     assert_sample(attnd, name, wanted);
 }
 
-/* It answers while every core computes and others wait, and says so. */
+/* It answers while every core computes and another request waits, and says so. */
 static void test_while_busy(void **state)
 {
     (void)state;
     struct attnd *attnd = attnd_start("--threads", "1", "--request-timeout", "4");
     struct pending *busy = post_later(attnd, "/attention", ENDLESS_JSON);
     wait_for_sample(attnd, "attnd_working_requests", 1);
-    struct pending *waiting = post_later(attnd, "/attention", SMALL_JSON);
+    struct pending *waiting = post_later(attnd, "/attention", ENDLESS_JSON);
     wait_for_sample(attnd, "attnd_queued_requests", 1);
     assert_sample(attnd, "attnd_working_requests", 2);
     assert_true(sample(attnd, "attnd_memory_bytes{kind=\"bodies\"}") > 0);

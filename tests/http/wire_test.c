@@ -192,6 +192,59 @@ static void test_gzip_bombs(void **state)
     attnd_stop(attnd);
 }
 
+/* A body that deflates little is read up to the limit, as it is when it comes plain. */
+static void test_gzip_to_the_limit(void **state)
+{
+    static const size_t sizes[] = {14400000, (size_t)16 << 20, ((size_t)16 << 20) + 1};
+    (void)state;
+    struct attnd *attnd = attnd_start("--memory", "200M", "--max-body", "16M");
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        char *text = malloc(sizes[i]);
+        unsigned drawn = 1;
+        assert_non_null(text);
+        for (size_t k = 0; k < sizes[i]; k++) {
+            drawn = drawn * 1664525 + 1013904223;
+            text[k] = " \t\r\n"[drawn >> 30]; /* blanks of four kinds: a quarter of their bytes */
+        }
+        memcpy(text + sizes[i] - strlen(SMALL_JSON), SMALL_JSON, strlen(SMALL_JSON));
+        size_t bytes;
+        char *body = deflated(text, sizes[i], &bytes);
+        assert_true(bytes > sizes[i] / 5);
+        struct reply reply = post(attnd, "/attention", body, bytes, "Content-Encoding: gzip");
+        assert_int_equal(reply.status, i < 2 ? 200 : 413);
+        if (i == 2)
+            assert_non_null(strstr(reply.body, "\"limit\":{\"name\":\"max-body\",\"value\":16777216}"));
+        reply_done(&reply);
+        free(body);
+        free(text);
+    }
+    attnd_stop(attnd);
+}
+
+/* A compressed body counts too until it is inflated: what does not fit beside it is refused for the memory, by that name. */
+static void test_gzip_beside_itself(void **state)
+{
+    (void)state;
+    struct attnd *attnd = attnd_start("--memory", "16M", "--max-body", "15M", "--max-request-memory", "1M");
+    const size_t text_bytes = (size_t)14 << 20;
+    char *text = malloc(text_bytes);
+    unsigned drawn = 1;
+    assert_non_null(text);
+    for (size_t k = 0; k < text_bytes; k++) {
+        drawn = drawn * 1664525 + 1013904223;
+        text[k] = " \t\r\n"[drawn >> 30];
+    }
+    size_t bytes;
+    char *body = deflated(text, text_bytes, &bytes);
+    struct reply reply = post(attnd, "/attention", body, bytes, "Content-Encoding: gzip");
+    assert_int_equal(reply.status, 413);
+    assert_non_null(strstr(reply.body, "\"limit\":{\"name\":\"memory\",\"value\":16777216}"));
+    reply_done(&reply);
+    free(body);
+    free(text);
+    attnd_stop(attnd);
+}
+
 /* Whether a body fits never depends on how it came there, and what fits beside nothing is not told to try again. */
 static void test_gzip_fills_the_memory(void **state)
 {
@@ -309,8 +362,15 @@ static void test_large_replies(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    HTTP_TEST(test_statistics),  HTTP_TEST(test_gzip_requests),         HTTP_TEST(test_unknown_encodings),
-    HTTP_TEST(test_gzip_bombs),  HTTP_TEST(test_gzip_fills_the_memory), HTTP_TEST(test_gzip_replies),
-    HTTP_TEST(test_gzip_option), HTTP_TEST(test_large_replies),
+    HTTP_TEST(test_statistics),
+    HTTP_TEST(test_gzip_requests),
+    HTTP_TEST(test_unknown_encodings),
+    HTTP_TEST(test_gzip_bombs),
+    HTTP_TEST(test_gzip_to_the_limit),
+    HTTP_TEST(test_gzip_beside_itself),
+    HTTP_TEST(test_gzip_fills_the_memory),
+    HTTP_TEST(test_gzip_replies),
+    HTTP_TEST(test_gzip_option),
+    HTTP_TEST(test_large_replies),
 };
 const struct group wire_group = GROUP(tests);

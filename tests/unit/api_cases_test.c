@@ -97,9 +97,9 @@ struct spending {
     size_t used_before_bytes;
 };
 
-static bool note_spending(void *context, size_t bytes, struct error *err)
+static bool note_spending(void *context, const struct api_cost *cost, struct error *err)
 {
-    (void)bytes;
+    (void)cost;
     (void)err;
     struct spending *spending = context;
     spending->used_before_bytes = spending->client->call.arena.used_bytes;

@@ -134,10 +134,10 @@ static void test_tokens(void **state)
 }
 
 /* Where the limits would grant all there is, it is the sums that must not wrap around. */
-static bool refuse(void *context, size_t bytes, struct error *err)
+static bool refuse(void *context, const struct api_cost *cost, struct error *err)
 {
     (void)context;
-    return error_set(err, ERROR_NO_MEMORY, "%zu bytes are not to be had", bytes);
+    return error_set(err, ERROR_NO_MEMORY, "%zu bytes are not to be had", cost->memory_bytes);
 }
 
 static void test_sums_do_not_wrap(void **state)

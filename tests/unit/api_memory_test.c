@@ -92,15 +92,19 @@ static void test_each_block_fails(void **state)
 /* ---- the limits grant none ---- */
 
 struct granting {
-    enum error_code refusal; /* ERROR_NONE: granted */
-    size_t asked_count, asked_bytes;
+    enum error_code refusal; /* ERROR_NONE: granted, or deferred */
+    bool deferred;
+    size_t asked_count, asked_bytes, asked_products;
 };
 
-static bool grant(void *context, size_t bytes, struct error *err)
+static bool grant(void *context, const struct api_cost *cost, struct error *err)
 {
     struct granting *granting = context;
     granting->asked_count++;
-    granting->asked_bytes = bytes;
+    granting->asked_bytes = cost->memory_bytes;
+    granting->asked_products = cost->products;
+    if (granting->deferred)
+        return false;
     return granting->refusal == ERROR_NONE || error_set(err, granting->refusal, "nothing is left");
 }
 
@@ -121,6 +125,53 @@ static void test_reserve(void **state)
             assert_int_equal(c.reserved_bytes, refusals[k] == ERROR_NONE ? granting.asked_bytes : 0);
             api_call_done(&c);
         }
+    }
+}
+
+/* A deferred call ends without a reply, and can be made again. */
+static void test_deferred(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < REQUEST_COUNT; i++) {
+        struct granting granting = {.deferred = true};
+        const struct api_limits limits = {
+            .request_memory_bytes_max = CLIENT_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
+        struct api_call c;
+        call(requests[i], &limits, NULL, &c);
+        assert_int_equal(c.reply.status, 0);
+        assert_int_equal(c.reserved_bytes, 0);
+        api_call_done(&c);
+        granting.deferred = false;
+        call(requests[i], &limits, NULL, &c);
+        assert_int_equal(c.reply.status, 200);
+        assert_int_equal(granting.asked_count, 2);
+        api_call_done(&c);
+    }
+}
+
+/* Scores and outputs for each query and key; projections of every token. */
+static void test_products(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t products;
+    } cases[] = {
+        {"{\"seed\":1,\"query\":{\"shape\":[2,3,5,7]},\"key\":{\"shape\":[2,3,11,7]},\"value\":{\"shape\":[2,3,11,13]}}",
+         2 * 3 * 5 * 11 * (7 + 13)},
+        {"{\"seed\":1,\"x\":{\"shape\":[2,5,16]},\"head_size\":4,\"num_heads\":3}",
+         2 * 3 * 5 * 5 * (4 + 4) + 3 * 2 * 5 * 16 * 12},
+        {"{\"seed\":1,\"x\":{\"shape\":[5,16]},\"projection\":\"identity\"}", 5 * 5 * (16 + 16)},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct granting granting = {0};
+        const struct api_limits limits = {
+            .request_memory_bytes_max = CLIENT_MEMORY_BYTES_MAX, .reserve = grant, .reserve_context = &granting};
+        struct api_call c;
+        call(cases[i].text, &limits, NULL, &c);
+        assert_int_equal(c.reply.status, 200);
+        assert_int_equal(granting.asked_products, cases[i].products);
+        api_call_done(&c);
     }
 }
 
@@ -211,6 +262,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_block_fails),
         cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_deferred),
+        cmocka_unit_test(test_products),
         cmocka_unit_test(test_nothing_is_reserved_in_vain),
         cmocka_unit_test(test_limit_is_exact),
         cmocka_unit_test(test_workers_cost),

@@ -3,124 +3,78 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "tests/support/check.h"
+#include "tests/support/draw.h"
+#include "tests/support/environment.h"
 
-static struct work_item work_until(int64_t deadline_ms)
+/* Fails the test unless the queue's next item is `expected`; then releases its grant. */
+static void assert_served(struct budget *budget, struct work_item *expected)
 {
-    struct work_item work_item;
-    memset(&work_item, 0, sizeof work_item);
-    work_item.deadline_ms = deadline_ms;
-    return work_item;
+    assert_true(queue_length(budget->queue) > 0);
+    assert_ptr_equal(queue_pop(budget->queue, WORK_SMALL), expected);
+    assert_int_equal(expected->grant.bytes, expected->wanted_bytes);
+    budget_release_grant(budget, expected);
 }
 
-static void rest_ms(long ms)
-{
-    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    (void)nanosleep(&time, NULL);
-}
-
-/* A request for memory on a thread of its own. */
-struct asker {
-    struct budget *budget;
-    struct budget_grant grant;
-    struct work_item work_item;
-    size_t bytes;
-    struct error err;
-    bool granted;
-    atomic_bool answered;
-    pthread_t thread;
-};
-
-static void *client(void *argument)
-{
-    struct asker *asker = argument;
-    asker->granted = budget_grant(asker->budget, &asker->grant, asker->bytes, &asker->work_item, &asker->err);
-    atomic_store(&asker->answered, true);
-    return NULL;
-}
-
-static void asker_start(struct asker *asker, struct budget *budget, size_t bytes)
-{
-    memset(asker, 0, sizeof *asker);
-    asker->budget = budget;
-    asker->bytes = bytes;
-    asker->work_item = work_until(clock_ms() + 60000);
-    assert_int_equal(pthread_create(&asker->thread, NULL, client, asker), 0);
-    rest_ms(100); /* so that it is in line before the next one */
-}
-
-static void asker_end(struct asker *asker)
-{
-    assert_int_equal(pthread_join(asker->thread, NULL), 0);
-}
-
-static void take(struct budget *budget, struct budget_grant *grant, size_t bytes)
-{
-    struct error err = {0};
-    struct work_item work_item = work_until(clock_ms() + 60000);
-    assert_true(budget_grant(budget, grant, bytes, &work_item, &err));
-}
+/* ---- one pool ---- */
 
 static void test_bodies_have_a_share(void **state)
 {
     struct budget budget;
-    struct budget_grant grant = {0};
+    struct budget_share body = {.pool = WORK_LARGE}, other = {.pool = WORK_LARGE};
+    struct work_item item = {0};
     (void)state;
-    budget_init(&budget, 100, 60);
-    assert_true(budget_reserve_body(&budget, 40));
-    assert_false(budget_reserve_body(&budget, 1));
-    take(&budget, &grant, 60); /* the largest grant fits beside any bodies */
-    budget_release_body(&budget, 40);
-    assert_true(budget_reserve_body(&budget, 40));
-    budget_release_body(&budget, 40);
-    budget_release_grant(&budget, &grant);
-    budget_release_grant(&budget, &grant); /* is empty by now */
+    budget_init(&budget, 100, 60, 0, NULL);
+    assert_true(budget_reserve_body(&budget, &body, 40));
+    assert_false(budget_reserve_body(&budget, &other, 1));
+    assert_true(budget_grant_now(&budget, &item, 60)); /* the largest grant fits beside any bodies */
+    budget_release_body(&budget, &body);
+    assert_true(budget_reserve_body(&budget, &body, 40));
+    budget_release_body(&budget, &body);
+    budget_release_body(&budget, &body); /* is empty by now */
+    budget_release_grant(&budget, &item);
+    budget_release_grant(&budget, &item);
     budget_done(&budget);
 }
 
 static void test_grants_leave_less_for_bodies(void **state)
 {
     struct budget budget;
-    struct budget_grant grants[2] = {{0}};
+    struct budget_share body = {.pool = WORK_LARGE};
+    struct work_item items[2] = {{.next = NULL}};
     (void)state;
-    budget_init(&budget, 100, 50);
-    take(&budget, &grants[0], 50);
-    take(&budget, &grants[1], 40);
-    assert_true(budget_reserve_body(&budget, 10));
-    assert_false(budget_reserve_body(&budget, 1));
-    budget_release_grant(&budget, &grants[0]);
-    assert_true(budget_reserve_body(&budget, 40));
-    budget_release_body(&budget, 50);
-    budget_release_grant(&budget, &grants[1]);
+    budget_init(&budget, 100, 50, 0, NULL);
+    assert_true(budget_grant_now(&budget, &items[0], 50));
+    assert_true(budget_grant_now(&budget, &items[1], 40));
+    assert_true(budget_reserve_body(&budget, &body, 10));
+    assert_false(budget_reserve_body(&budget, &body, 1));
+    assert_int_equal(body.bytes, 10);
+    budget_release_grant(&budget, &items[0]);
+    assert_true(budget_reserve_body(&budget, &body, 40));
+    budget_release_body(&budget, &body);
+    budget_release_grant(&budget, &items[1]);
     budget_done(&budget);
 }
 
-/* When no request will release memory, waiting is of no use. */
 static void test_refused_at_once(void **state)
 {
     struct budget budget;
-    struct budget_grant grant = {0};
-    struct error err = {0};
-    struct work_item work_item = work_until(clock_ms() + 60000);
+    struct work_item item = {0};
     (void)state;
-    budget_init(&budget, 100, 60);
-    assert_false(budget_grant(&budget, &grant, 101, &work_item, &err));
-    assert_int_equal(err.code, ERROR_NO_MEMORY);
-    assert_int_equal(grant.bytes, 0);
-    error_init(&err);
-    assert_false(budget_grant(&budget, &grant, SIZE_MAX, &work_item, &err));
-    assert_int_equal(err.code, ERROR_NO_MEMORY);
+    budget_init(&budget, 100, 60, 0, NULL);
+    assert_false(budget_grant_now(&budget, &item, 101));
+    assert_false(budget_grant_now(&budget, &item, SIZE_MAX));
+    assert_int_equal(item.grant.bytes, 0);
 
     /* Its own grant does not count as another request's. */
-    error_init(&err);
-    take(&budget, &grant, 50);
-    assert_false(budget_grant(&budget, &grant, 60, &work_item, &err));
-    assert_int_equal(err.code, ERROR_NO_MEMORY);
-    assert_int_equal(grant.bytes, 50);
-    budget_release_grant(&budget, &grant);
+    assert_true(budget_grant_now(&budget, &item, 50));
+    assert_false(budget_grant_now(&budget, &item, 60));
+    assert_false(budget_grant_now(&budget, &item, SIZE_MAX));
+    assert_int_equal(item.grant.bytes, 50);
+    assert_true(budget_grant_now(&budget, &item, 50));
+    budget_release_grant(&budget, &item);
     budget_done(&budget);
 }
 
@@ -128,214 +82,322 @@ static void test_refused_at_once(void **state)
 static void test_waits_in_line(void **state)
 {
     struct budget budget;
-    struct budget_grant first = {0};
-    struct asker large, small;
+    struct queue queue;
+    struct work_item first = {0}, large = {0}, small = {0}, late = {0};
     (void)state;
-    budget_init(&budget, 100, 80);
-    take(&budget, &first, 60);
-    asker_start(&large, &budget, 80);
-    asker_start(&small, &budget, 10);
-    assert_false(atomic_load(&large.answered));
-    assert_false(atomic_load(&small.answered));
+    queue_init(&queue, 1);
+    budget_init(&budget, 100, 80, 0, &queue);
+    assert_true(budget_grant_now(&budget, &first, 60));
+    budget_wait(&budget, &large, 80);
+    budget_wait(&budget, &small, 30);
+    assert_false(budget_grant_now(&budget, &late, 10));
+    assert_int_equal(queue_length(&queue), 0);
     budget_release_grant(&budget, &first);
-    asker_end(&large);
-    asker_end(&small);
-    assert_true(large.granted && small.granted);
-    budget_release_grant(&budget, &large.grant);
-    budget_release_grant(&budget, &small.grant);
+    assert_served(&budget, &large);
+    assert_served(&budget, &small);
+    budget_wait(&budget, &late, 80); /* at once */
+    assert_served(&budget, &late);
     budget_done(&budget);
+    queue_done(&queue);
 }
 
-/* Two that each own what the other needs: the first in line is refused, then the other is served. */
+/* Requests that each have what the other needs do not wait for each other: only those without a grant wait. */
 static void test_no_deadlock(void **state)
 {
     struct budget budget;
-    struct asker a, b;
+    struct queue queue;
+    struct work_item a = {0}, b = {0}, third = {0};
     (void)state;
-    budget_init(&budget, 100, 100);
-    asker_start(&a, &budget, 50);
-    asker_end(&a);
-    asker_start(&b, &budget, 50);
-    asker_end(&b);
-    a.bytes = 30;
-    b.bytes = 30;
-    atomic_store(&a.answered, false);
-    assert_int_equal(pthread_create(&a.thread, NULL, client, &a), 0);
-    rest_ms(100);
-    assert_false(atomic_load(&a.answered)); /* b may release its grant */
-    assert_int_equal(pthread_create(&b.thread, NULL, client, &b), 0);
-    asker_end(&a);
-    assert_false(a.granted);
-    assert_int_equal(a.err.code, ERROR_NO_MEMORY);
-    budget_release_grant(&budget, &a.grant);
-    asker_end(&b);
-    assert_true(b.granted);
-    assert_int_equal(b.grant.bytes, 80);
-    budget_release_grant(&budget, &b.grant);
+    queue_init(&queue, 1);
+    budget_init(&budget, 100, 100, 0, &queue);
+    assert_true(budget_grant_now(&budget, &a, 50));
+    assert_true(budget_grant_now(&budget, &b, 50));
+    assert_false(budget_grant_now(&budget, &a, 30));
+    assert_false(budget_grant_now(&budget, &b, 30));
+    budget_wait(&budget, &third, 100);
+    budget_release_grant(&budget, &a);
+    assert_int_equal(queue_length(&queue), 0);
+    budget_release_grant(&budget, &b);
+    assert_served(&budget, &third);
     budget_done(&budget);
+    queue_done(&queue);
 }
 
+/* An item that leaves the line makes way for those behind it. */
 static void test_stopped_while_waiting(void **state)
 {
     struct budget budget;
-    struct budget_grant first = {0}, none = {0};
-    struct error err = {0};
-    struct asker gone;
+    struct queue queue;
+    struct work_item first = {0}, gone = {0}, next = {0};
     (void)state;
-    budget_init(&budget, 100, 80);
-    take(&budget, &first, 60);
-    struct work_item late = work_until(clock_ms() + 50);
-    assert_false(budget_grant(&budget, &none, 80, &late, &err));
-    assert_int_equal(err.code, ERROR_DEADLINE);
-    assert_int_equal(work_item_why_stopped(&late), WORK_DEADLINE);
-
-    asker_start(&gone, &budget, 80);
-    assert_false(atomic_load(&gone.answered));
-    work_item_stop(&gone.work_item, WORK_CLIENT_GONE);
-    asker_end(&gone);
-    assert_false(gone.granted);
-    assert_int_equal(gone.err.code, ERROR_DEADLINE);
+    queue_init(&queue, 1);
+    budget_init(&budget, 100, 80, 0, &queue);
+    assert_true(budget_grant_now(&budget, &first, 60));
+    assert_false(budget_remove(&budget, &first));
+    budget_wait(&budget, &gone, 80);
+    budget_wait(&budget, &next, 40);
+    assert_true(budget_remove(&budget, &gone));
+    assert_false(budget_remove(&budget, &gone));
+    assert_served(&budget, &next);
+    assert_false(budget_remove(&budget, &next));
     budget_release_grant(&budget, &first);
+    budget_done(&budget);
+    queue_done(&queue);
+}
+
+/* What an inflated body replaces no longer takes from the bodies' part. */
+static void test_body_becomes_a_grant(void **state)
+{
+    struct budget budget;
+    struct budget_share sent = {.pool = WORK_LARGE}, inflated = {.pool = WORK_LARGE};
+    struct work_item item = {0};
+    (void)state;
+    budget_init(&budget, 100, 60, 0, NULL);
+    assert_true(budget_reserve_body(&budget, &sent, 30));
+    assert_false(budget_reserve_body(&budget, &inflated, 40));
+    budget_body_to_grant(&budget, &sent, &item);
+    assert_true(budget_reserve_body(&budget, &inflated, 40));
+    budget_release_body(&budget, &sent); /* is empty */
+    budget_release_grant(&budget, &item);
+    assert_true(budget_grant_now(&budget, &item, 60));
+    budget_release_grant(&budget, &item);
+    budget_release_body(&budget, &inflated);
     budget_done(&budget);
 }
 
-/* Many at once: the sum stays under the total, and all is released. */
-static void *take_and_return(void *argument)
+/* ---- small and large ---- */
+
+#define SMALL_BYTES ((size_t)64 << 10) /* bodies of up to 4 KiB, grants of up to 16 KiB */
+#define KIB ((size_t)1024)
+
+static void test_small_bodies_have_a_pool(void **state)
 {
-    struct budget *budget = argument;
-    for (size_t i = 0; i < 300; i++) {
-        struct budget_grant grant = {0};
-        struct error err = {0};
-        struct work_item work_item = work_until(clock_ms() + 60000);
-        bool body = budget_reserve_body(budget, i % 20);
-        if (!budget_grant(budget, &grant, 1 + i * 7 % 60, &work_item, &err))
-            assert_int_equal(err.code, ERROR_NO_MEMORY);
-        budget_release_grant(budget, &grant);
-        if (body)
-            budget_release_body(budget, i % 20);
+    struct budget budget;
+    struct budget_share large = {.pool = WORK_LARGE}, small = {0}, grows = {0};
+    struct work_item item = {0};
+    (void)state;
+    budget_init(&budget, 100 * KIB, 50 * KIB, SMALL_BYTES, NULL);
+    assert_int_equal(budget_class_of_body(&budget, 4 * KIB), WORK_SMALL);
+    assert_int_equal(budget_class_of_body(&budget, 4 * KIB + 1), WORK_LARGE);
+    assert_true(budget_reserve_body(&budget, &large, 48 * KIB));
+    assert_true(budget_reserve_body(&budget, &small, 4 * KIB));
+    assert_int_equal(small.pool, WORK_SMALL);
+
+    /* One that grows moves as a whole, or stays as it is. */
+    assert_true(budget_reserve_body(&budget, &grows, 3 * KIB));
+    assert_false(budget_reserve_body(&budget, &grows, 2 * KIB));
+    assert_int_equal(grows.pool, WORK_SMALL);
+    assert_int_equal(grows.bytes, 3 * KIB);
+    budget_release_body(&budget, &large);
+    assert_true(budget_reserve_body(&budget, &grows, 47 * KIB));
+    assert_int_equal(grows.pool, WORK_LARGE);
+    assert_int_equal(grows.bytes, 50 * KIB);
+    assert_false(budget_reserve_body(&budget, &grows, 1));
+    assert_true(budget_grant_now(&budget, &item, 50 * KIB));
+    budget_release_grant(&budget, &item);
+    budget_release_body(&budget, &grows);
+    budget_release_body(&budget, &small);
+    budget_done(&budget);
+}
+
+/* Where the small pool is full of bodies, the large one takes more; grants still fit. */
+static void test_small_bodies_overflow(void **state)
+{
+    struct budget budget;
+    struct budget_share bodies[13] = {{WORK_SMALL, 0}};
+    struct work_item item = {0};
+    (void)state;
+    budget_init(&budget, 100 * KIB, 50 * KIB, SMALL_BYTES, NULL);
+    for (size_t i = 0; i < 13; i++) {
+        assert_true(budget_reserve_body(&budget, &bodies[i], 4 * KIB));
+        assert_int_equal(bodies[i].pool, i < 12 ? WORK_SMALL : WORK_LARGE);
     }
+    assert_true(budget_grant_now(&budget, &item, 16 * KIB));
+    assert_int_equal(item.grant.pool, WORK_SMALL);
+    budget_release_grant(&budget, &item);
+    for (size_t i = 0; i < 13; i++)
+        budget_release_body(&budget, &bodies[i]);
+    budget_done(&budget);
+}
+
+/* Large items in line, and large grants that nobody releases, do not keep small ones waiting. */
+static void test_small_passes_large(void **state)
+{
+    struct budget budget;
+    struct queue queue;
+    struct work_item held = {0}, waiting = {0}, small = {0};
+    (void)state;
+    queue_init(&queue, 1);
+    budget_init(&budget, 100 * KIB, 80 * KIB, SMALL_BYTES, &queue);
+    assert_true(budget_grant_now(&budget, &held, 80 * KIB));
+    budget_wait(&budget, &waiting, 80 * KIB);
+    assert_true(budget_grant_now(&budget, &small, 16 * KIB));
+    assert_int_equal(queue_length(&queue), 0);
+    budget_release_grant(&budget, &small);
+    assert_int_equal(queue_length(&queue), 0);
+    budget_release_grant(&budget, &held);
+    assert_served(&budget, &waiting);
+    budget_done(&budget);
+    queue_done(&queue);
+}
+
+/* Small ones wait for the small pool, and take from the large one what no large one waits for. */
+static void test_small_uses_free_large(void **state)
+{
+    struct budget budget;
+    struct queue queue;
+    struct work_item small[4] = {{.next = NULL}}, held = {0}, waiting = {0}, late[2] = {{.next = NULL}};
+    (void)state;
+    queue_init(&queue, 1);
+    budget_init(&budget, 100 * KIB, 100 * KIB, SMALL_BYTES, &queue);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(budget_grant_now(&budget, &small[i], 16 * KIB));
+    assert_false(budget_grant_now(&budget, &late[0], 10 * KIB));
+    budget_wait(&budget, &late[0], 10 * KIB);
+    assert_served(&budget, &late[0]);
+
+    assert_true(budget_grant_now(&budget, &held, 50 * KIB));
+    budget_wait(&budget, &waiting, 60 * KIB);
+    budget_wait(&budget, &late[0], 10 * KIB);
+    budget_wait(&budget, &late[1], 10 * KIB);
+    assert_int_equal(queue_length(&queue), 0);
+    budget_release_grant(&budget, &small[0]);
+    assert_served(&budget, &late[0]);
+    assert_true(budget_remove(&budget, &waiting)); /* now there is room in the large pool, had it not been served */
+    assert_served(&budget, &late[1]);
+    budget_release_grant(&budget, &held);
+    for (size_t i = 1; i < 4; i++)
+        budget_release_grant(&budget, &small[i]);
+    budget_done(&budget);
+    queue_done(&queue);
+}
+
+/* ---- many threads ---- */
+
+#define JOBS 600
+#define RUNNERS 4
+#define LARGE_TOTAL ((size_t)1000)
+#define SMALL_TOTAL ((size_t)400) /* bodies of up to 25, grants of up to 100 */
+
+struct job {
+    struct work_item item; /* first */
+    struct budget *budget;
+    struct budget_share body;
+    size_t body_bytes, grant_bytes, more_bytes;
+    atomic_size_t *granted_bytes, *done_count;
+    atomic_bool done;
+};
+
+static void rest_us(long us)
+{
+    const struct timespec time = {.tv_nsec = us * 1000};
+    (void)nanosleep(&time, NULL);
+}
+
+static void finish(struct job *job)
+{
+    (void)atomic_fetch_sub(job->granted_bytes, job->item.grant.bytes);
+    budget_release_grant(job->budget, &job->item);
+    budget_release_body(job->budget, &job->body);
+    atomic_store(&job->done, true);
+    (void)atomic_fetch_add(job->done_count, 1);
+}
+
+/* As a request's: takes its grant, or waits for it without a thread; takes more if there is more. */
+static void run_job(struct work_item *item)
+{
+    struct job *job = (struct job *)item;
+    if (work_item_stopped(item)) {
+        (void)atomic_fetch_add(job->granted_bytes, item->grant.bytes);
+        finish(job);
+        return;
+    }
+    if (item->grant.bytes == 0 && !budget_grant_now(job->budget, item, job->grant_bytes)) {
+        budget_wait(job->budget, item, job->grant_bytes);
+        return;
+    }
+    if (budget_grant_now(job->budget, item, job->more_bytes))
+        rest_us(20);
+    size_t granted_bytes = atomic_fetch_add(job->granted_bytes, item->grant.bytes) + item->grant.bytes;
+    assert_true(granted_bytes <= LARGE_TOTAL + SMALL_TOTAL);
+    rest_us((long)(job->grant_bytes % 100));
+    finish(job);
+}
+
+static void *runner(void *argument)
+{
+    struct queue *queue = argument;
+    struct work_item *item;
+    while ((item = queue_pop(queue, WORK_SMALL)) != NULL)
+        item->run(item);
     return NULL;
 }
 
+static struct job *draw_jobs(struct draw *draw, struct budget *budget, size_t count, atomic_size_t *granted_bytes,
+                             atomic_size_t *done_count)
+{
+    struct job *jobs = calloc(count, sizeof *jobs);
+    assert_non_null(jobs);
+    for (size_t i = 0; i < count; i++) {
+        size_t most = draw_chance(draw, 0.5) ? 100 : 800;
+        jobs[i].item.run = run_job;
+        jobs[i].item.deadline_ms = CLOCK_NEVER_MS;
+        jobs[i].budget = budget;
+        jobs[i].body_bytes = draw_size(draw, 0, draw_chance(draw, 0.5) ? 25 : 200);
+        jobs[i].grant_bytes = draw_size(draw, 1, most);
+        jobs[i].more_bytes = draw_size(draw, 0, 100);
+        jobs[i].granted_bytes = granted_bytes;
+        jobs[i].done_count = done_count;
+    }
+    return jobs;
+}
+
+/* Every item is run to its end, whatever sizes come in what order and whichever are stopped meanwhile. */
 static void test_many_threads(void **state)
 {
     struct budget budget;
-    pthread_t threads[6];
+    struct queue queue;
+    struct draw draw = {.state = 7};
+    pthread_t threads[RUNNERS];
+    atomic_size_t granted_bytes = 0, done_count = 0;
+    size_t count = environment_slow() ? JOBS / 4 : JOBS;
     (void)state;
-    budget_init(&budget, 100, 60);
-    for (size_t i = 0; i < 6; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, take_and_return, &budget), 0);
-    for (size_t i = 0; i < 6; i++)
+    queue_init(&queue, JOBS);
+    budget_init(&budget, LARGE_TOTAL, 800, SMALL_TOTAL, &queue);
+    struct job *jobs = draw_jobs(&draw, &budget, count, &granted_bytes, &done_count);
+    for (size_t i = 0; i < RUNNERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, runner, &queue), 0);
+    for (size_t i = 0; i < count; i++) {
+        while (!budget_reserve_body(&budget, &jobs[i].body, jobs[i].body_bytes))
+            rest_us(100);
+        assert_true(queue_push(&queue, &jobs[i].item));
+        struct job *stopped = &jobs[draw_size(&draw, 0, i)];
+        if (!draw_chance(&draw, 0.2) || atomic_load(&stopped->done))
+            continue;
+        work_item_stop(&stopped->item, WORK_CLIENT_GONE);
+        if (queue_remove(&queue, &stopped->item) || budget_remove(&budget, &stopped->item))
+            run_job(&stopped->item);
+    }
+    for (size_t i = 0; i < 60000 && atomic_load(&done_count) < count; i++)
+        rest_us(1000);
+    assert_int_equal(atomic_load(&done_count), count);
+    queue_close(&queue);
+    for (size_t i = 0; i < RUNNERS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     budget_done(&budget); /* asserts that nothing is left */
-}
-
-/* ---- The cached mapping ---- */
-
-#define PAGE_BYTES ((size_t)65536)
-
-static void *map(size_t bytes)
-{
-    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(mapped, MAP_FAILED);
-    return memset(mapped, 1, bytes);
-}
-
-static void test_caches_the_largest_mapping(void **state)
-{
-    struct budget budget;
-    void *small = map(PAGE_BYTES), *large = map(2 * PAGE_BYTES), *mapped = small;
-    size_t bytes = PAGE_BYTES;
-    (void)state;
-    budget_init(&budget, 4 * PAGE_BYTES, 0);
-    assert_null(budget_take_mapping(&budget, &bytes));
-    budget_cache_mapping(&budget, &mapped, &bytes);
-    assert_null(mapped);
-    assert_int_equal(bytes, 0);
-
-    mapped = large;
-    bytes = 2 * PAGE_BYTES;
-    budget_cache_mapping(&budget, &mapped, &bytes);
-    assert_ptr_equal(mapped, small);
-    assert_int_equal(bytes, PAGE_BYTES);
-    budget_cache_mapping(&budget, &mapped, &bytes);
-    assert_ptr_equal(mapped, small);
-    budget_mark_mapping_free(&budget);
-    budget_mark_mapping_free(&budget);
-
-    bytes = 3 * PAGE_BYTES;
-    assert_null(budget_take_mapping(&budget, &bytes));
-    bytes = 10;
-    assert_ptr_equal(budget_take_mapping(&budget, &bytes), large);
-    assert_int_equal(bytes, 2 * PAGE_BYTES);
-    assert_null(budget_take_mapping(&budget, &bytes));
-    budget_mark_mapping_free(&budget);
-    memset(large, 2, bytes);
-    assert_int_equal(munmap(large, bytes), 0);
-    budget_cache_mapping(&budget, &mapped, &(size_t){PAGE_BYTES});
-    budget_done(&budget);
-}
-
-/* The cached mapping counts as released, and is unmapped when others need the memory. */
-static void test_unmaps_when_memory_is_needed(void **state)
-{
-    struct budget budget;
-    void *mapped = map(PAGE_BYTES);
-    size_t bytes = PAGE_BYTES;
-    (void)state;
-    budget_init(&budget, 2 * PAGE_BYTES, 0);
-    assert_true(budget_reserve_body(&budget, PAGE_BYTES));
-    budget_cache_mapping(&budget, &mapped, &bytes);
-    budget_release_body(&budget, PAGE_BYTES);
-    assert_true(budget_reserve_body(&budget, 2 * PAGE_BYTES));
-    bytes = 1;
-    assert_null(budget_take_mapping(&budget, &bytes));
-    budget_release_body(&budget, 2 * PAGE_BYTES);
-    budget_done(&budget);
-}
-
-/* Cached while there are requests, and unmapped after a second without any. */
-static void test_unmaps_when_idle(void **state)
-{
-    struct budget budget;
-    void *mapped = map(PAGE_BYTES);
-    size_t bytes = PAGE_BYTES;
-    (void)state;
-    budget_init(&budget, 4 * PAGE_BYTES, 0);
-    assert_true(budget_is_trimmed(&budget));
-    assert_true(budget_reserve_body(&budget, PAGE_BYTES));
-    assert_true(budget_reserve_body(&budget, PAGE_BYTES));
-    budget_cache_mapping(&budget, &mapped, &bytes);
-    budget_release_body(&budget, PAGE_BYTES);
-    budget_trim_when_idle(&budget);
-    assert_false(budget_is_trimmed(&budget));
-    rest_ms(1200);
-    budget_trim_when_idle(&budget);
-    assert_false(budget_is_trimmed(&budget)); /* the other body is in use */
-    budget_release_body(&budget, PAGE_BYTES);
-    budget_trim_when_idle(&budget);
-    assert_false(budget_is_trimmed(&budget));
-    rest_ms(1200);
-    budget_trim_when_idle(&budget);
-    assert_true(budget_is_trimmed(&budget));
-    bytes = 1;
-    assert_null(budget_take_mapping(&budget, &bytes));
-    budget_done(&budget);
+    queue_done(&queue);
+    free(jobs);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bodies_have_a_share),
-        cmocka_unit_test(test_grants_leave_less_for_bodies),
-        cmocka_unit_test(test_refused_at_once),
-        cmocka_unit_test(test_waits_in_line),
-        cmocka_unit_test(test_no_deadlock),
-        cmocka_unit_test(test_stopped_while_waiting),
-        cmocka_unit_test(test_many_threads),
-        cmocka_unit_test(test_caches_the_largest_mapping),
-        cmocka_unit_test(test_unmaps_when_memory_is_needed),
-        cmocka_unit_test(test_unmaps_when_idle),
+        cmocka_unit_test(test_bodies_have_a_share),   cmocka_unit_test(test_grants_leave_less_for_bodies),
+        cmocka_unit_test(test_refused_at_once),       cmocka_unit_test(test_waits_in_line),
+        cmocka_unit_test(test_no_deadlock),           cmocka_unit_test(test_stopped_while_waiting),
+        cmocka_unit_test(test_body_becomes_a_grant),  cmocka_unit_test(test_small_bodies_have_a_pool),
+        cmocka_unit_test(test_small_bodies_overflow), cmocka_unit_test(test_small_passes_large),
+        cmocka_unit_test(test_small_uses_free_large), cmocka_unit_test(test_many_threads),
     };
     return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
 }

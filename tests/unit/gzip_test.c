@@ -35,15 +35,15 @@ static void inflated_init(struct inflated *in, const void *data, size_t bytes, s
 {
     struct work_item work_item = {.deadline_ms = stopped ? 0 : CLOCK_NEVER_MS};
     error_init(&in->err);
-    budget_init(&in->budget, budget_bytes, 0);
-    body_init(&in->body, &in->budget, bytes_max);
+    budget_init(&in->budget, budget_bytes, 0, 0, NULL);
+    body_init(&in->body, &in->budget, bytes_max, false);
     char *copy = malloc(bytes > 0 ? bytes : 1); /* of just its size for the sanitizers */
     assert_non_null(copy);
     memcpy(copy, data, bytes);
     in->done = gzip_inflate(copy, bytes, &work_item, &in->body, &in->err);
     free(copy);
     assert_true(in->done == (in->err.code == ERROR_NONE));
-    assert_true(in->body.bytes <= bytes_max && in->body.room_bytes <= bytes_max);
+    assert_true(in->body.bytes <= bytes_max && in->body.capacity_bytes <= bytes_max);
 }
 
 static void inflated_done(struct inflated *in)

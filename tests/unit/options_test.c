@@ -24,7 +24,7 @@ static void check_sums(const struct options *options, const struct machine *mach
     assert_true(options->memory_bytes_max <= machine->memory_bytes / 100 * 95);
     assert_true(options->body_bytes_max + options->request_memory_bytes_max <= options->memory_bytes_max);
     assert_true(options->connections_max >= 4 && options->connections_max <= 1024);
-    assert_int_equal(options->queue_items_max, 64 * options->threads);
+    assert_int_equal(options->queue_items_max, options->connections_max);
 }
 
 static void test_containers(void **state)
@@ -44,11 +44,11 @@ static void test_known_container(void **state)
 {
     (void)state;
     struct options options = resolved(container(1, 256 * MIB), (struct options){0});
-    assert_int_equal(options.memory_bytes_max / MIB, 191);
-    assert_int_equal(options.body_bytes_max / MIB, 95);
+    assert_int_equal(options.memory_bytes_max / MIB, 189);
+    assert_int_equal(options.body_bytes_max / MIB, 94);
     assert_int_equal(options.connections_max, 204);
     options = resolved(container(2, 128 * MIB), (struct options){0});
-    assert_int_equal(options.memory_bytes_max / MIB, 66);
+    assert_int_equal(options.memory_bytes_max / MIB, 62);
 }
 
 /* More threads and connections take of the memory for requests, down to a quarter. */
@@ -84,7 +84,8 @@ static void test_given(void **state)
                      .memory_bytes_max = 250 * MIB, .body_bytes_max = 50 * MIB, .connections_max = 7, .queue_items_max = 3});
     assert_int_equal(options.memory_bytes_max, 250 * MIB);
     assert_int_equal(options.body_bytes_max, 50 * MIB);
-    assert_int_equal(options.request_memory_bytes_max, 200 * MIB);
+    assert_int_equal(options.request_memory_bytes_max, 200 * MIB - options.memory_bytes_max / 16);
+    assert_int_equal(options.large_memory_bytes, 250 * MIB - options.memory_bytes_max / 16);
     assert_int_equal(options.connections_max, 7);
     assert_int_equal(options.queue_items_max, 3);
 }
