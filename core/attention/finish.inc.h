@@ -7,8 +7,10 @@ static void NAME(weights_write)(const struct NAME(state) *state, const struct NA
     const REAL *from = NAME(score_row)(state, tile, r);
     if (dtype_bytes(plan->weights_dtype) == sizeof(REAL)) {
         REAL *to = (REAL *)NAME(weights_row)(state, r) + tile->first;
-        (plan->weights_stream ? plan->kernels->KERNEL(scale_streaming) : plan->kernels->KERNEL(scale_row))(to, from,
-                                                                                                           tile->count, factor);
+        if (plan->weights_stream)
+            plan->kernels->KERNEL(scale_streaming)(to, from, tile->count, factor);
+        else
+            (void)plan->kernels->KERNEL(scale_row)(to, from, tile->count, factor);
         return;
     }
     ELEMENT *to = (ELEMENT *)NAME(weights_row)(state, r) + tile->first;
@@ -30,44 +32,50 @@ static void NAME(weights_finish)(const struct NAME(state) *state, size_t r)
     }
 }
 
-/* Divides row r's output by its denominator. */
-static void NAME(stage_divide)(struct NAME(state) *state, size_t r)
+/* Divides row r's output by its denominator, into `to`; what overflows needs more than this precision. */
+static void NAME(stage_divide)(struct NAME(state) *state, size_t r, REAL *to)
 {
     const struct attention_plan *plan = state->plan;
-    REAL *sums = state->sums == NULL ? NULL : state->sums + r * state->sums_stride;
-    if (sums != NULL && !state->has_visible_key[r]) {
-        memset(sums, 0, plan->Dv * sizeof *sums);
-    } else if (sums != NULL && !state->needs_exact[r]) {
-        plan->kernels->KERNEL(scale_row)(sums, sums, plan->Dv, (REAL)(1 / state->sum[r]));
+    const REAL *sums = state->sums + r * state->sums_stride;
+    if (!state->has_visible_key[r]) {
+        memset(to, 0, plan->Dv * sizeof *to);
+    } else if (!state->needs_exact[r]) {
         /* Weights are at most 1, but before the division a sum of large values may pass the largest float. */
-        state->needs_exact[r] = !plan->kernels->KERNEL(finite_row)(sums, plan->Dv);
+        state->needs_exact[r] = !plan->kernels->KERNEL(scale_row)(to, sums, plan->Dv, (REAL)(1 / state->sum[r]));
         for (size_t d = 0; d < plan->Dv && state->has_nonfinite_sums[r]; d++)
-            sums[d] += state->nonfinite_sums[r * state->sums_stride + d];
+            to[d] += state->nonfinite_sums[r * state->sums_stride + d];
     }
+}
+
+/* Row r's output, straight to the result where that takes it. */
+static void NAME(output_finish)(struct NAME(state) *state, size_t r)
+{
+    const struct attention_plan *plan = state->plan;
+    const struct tensor *output = &plan->results->output;
+    ELEMENT *to = NAME(result_row)(state, output, r);
+    if (sizeof(ELEMENT) == sizeof(REAL) && output->stride[3] == 1) {
+        NAME(stage_divide)(state, r, (REAL *)to);
+    } else {
+        REAL *divided = state->sums + r * state->sums_stride;
+        NAME(stage_divide)(state, r, divided);
+        for (size_t d = 0; d < plan->Dv; d++)
+            to[(ptrdiff_t)d * output->stride[3]] = (ELEMENT)divided[d];
+    }
+    if (state->needs_exact[r])
+        exact_row_output(plan, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
 }
 
 /* Weights, lse and output of a row of finite scores. */
 static void NAME(row_finish)(struct NAME(state) *state, size_t r)
 {
-    struct attention_plan *plan = state->plan;
-    const struct attention_block *block = state->block;
+    const struct attention_plan *plan = state->plan;
     const struct attention_results *results = plan->results;
-    NAME(stage_divide)(state, r);
     if (plan->weights_wanted)
         NAME(weights_finish)(state, r);
     if (results->lse.data != NULL)
         *NAME(result_row)(state, &results->lse, r) = (ELEMENT)((double)state->max[r] + log(state->sum[r]));
-    if (state->needs_exact[r])
-        exact_row_output(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
-    if (state->needs_exact[r] || state->sums == NULL)
-        return;
-    ELEMENT *to = NAME(result_row)(state, &results->output, r);
-    if (sizeof(ELEMENT) == sizeof(REAL) && results->output.stride[3] == 1) {
-        memcpy(to, state->sums + r * state->sums_stride, plan->Dv * sizeof *to);
-        return;
-    }
-    for (size_t d = 0; d < plan->Dv; d++)
-        to[(ptrdiff_t)d * results->output.stride[3]] = (ELEMENT)state->sums[r * state->sums_stride + d];
+    if (state->sums != NULL)
+        NAME(output_finish)(state, r);
 }
 
 /* Finishes all rows. Those that need more than this precision are computed again, which takes long: each asks whether to stop. */

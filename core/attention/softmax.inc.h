@@ -9,7 +9,7 @@
 static void NAME(scale_sums)(struct NAME(state) *state, size_t r, double factor)
 {
     REAL *sums = state->sums + r * state->sums_stride;
-    state->plan->kernels->KERNEL(scale_row)(sums, sums, state->plan->Dv, (REAL)factor);
+    (void)state->plan->kernels->KERNEL(scale_row)(sums, sums, state->plan->Dv, (REAL)factor);
     state->needs_exact[r] |= state->has_nonfinite_sums[r] && factor < NONFINITE_FACTOR_MIN;
 }
 

@@ -108,7 +108,7 @@ static void NAME(queries_pack)(struct NAME(state) *state)
             REAL *to = state->queries + (first / KERNEL_DEPTH_MAX * QUERY_TILE + r) * KERNEL_ROW_STRIDE;
             size_t count = size_min(KERNEL_DEPTH_MAX, plan->D - first);
             if (sizeof(ELEMENT) == sizeof(REAL) && query->stride[3] == 1) /* a copy: GCC's own waits for each row's memory */
-                plan->kernels->KERNEL(scale_row)(to, (const REAL *)row + first, count, 1);
+                (void)plan->kernels->KERNEL(scale_row)(to, (const REAL *)row + first, count, 1);
             else
                 for (size_t d = 0; d < count; d++)
                     to[d] = (REAL)row[(ptrdiff_t)(first + d) * query->stride[3]];

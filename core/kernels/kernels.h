@@ -129,10 +129,10 @@ struct kernels {
     void (*alibi_row_f32)(float *row, size_t count, double distance, double slope);
     void (*alibi_row_f64)(double *row, size_t count, double distance, double slope);
 
-    /* to[j] = from[j] * factor; `to` may be `from`. streaming: past the caches, for what is not soon read again; streaming_done
+    /* to[j] = from[j] * factor; `to` may be `from`. True where all that is written is finite. streaming: past the caches, for what is not soon read again; streaming_done
      * puts all such stores of the thread before those that follow. */
-    void (*scale_row_f32)(float *to, const float *from, size_t count, float factor);
-    void (*scale_row_f64)(double *to, const double *from, size_t count, double factor);
+    bool (*scale_row_f32)(float *to, const float *from, size_t count, float factor);
+    bool (*scale_row_f64)(double *to, const double *from, size_t count, double factor);
     void (*scale_streaming_f32)(float *to, const float *from, size_t count, float factor);
     void (*scale_streaming_f64)(double *to, const double *from, size_t count, double factor);
     void (*streaming_done)(void);

@@ -31,11 +31,7 @@ static inline NAME(mask) NAME(load_keep)(const unsigned char *keep, size_t count
 /* All ones where an element of the vector that starts at column j is in [begin, end). */
 static inline NAME(mask) NAME(in_range)(size_t j, size_t begin, size_t end)
 {
-    NAME(mask) column;
-#pragma GCC unroll 16
-    for (size_t i = 0; i < LANES; i++)
-        column[i] = (INTEGER)i;
-    column += (INTEGER)j;
+    NAME(mask) column = NAME(counted_from)(j);
     return (NAME(mask))(column >= (INTEGER)begin) & (NAME(mask))(column < (INTEGER)end);
 }
 
@@ -86,10 +82,12 @@ static inline
             for (size_t v = 0; v < VECTORS; v++)
                 NAME(store)(row + j + v * LANES, masked);
     }
-    for (size_t v = 1; v < VECTORS; v++)
+    for (size_t v = 1; v < VECTORS; v++) {
         maxima[0] = NAME(larger)(maxima[v], maxima[0]);
+        nonfinite[0] += nonfinite[v];
+    }
     *ret_max = NAME(lanes_max)(maxima[0]);
-    return NAME(panel_sum)(nonfinite) == 0;
+    return NAME(all_zero)(nonfinite[0]);
 }
 
 static bool NAME(mask_row)(REAL *row, size_t count, const struct NAME(kernel_mask) *mask, REAL *ret_max)

@@ -9,19 +9,6 @@ static inline NAME(mask) NAME(interleaved)(bool upper)
     return mask;
 }
 
-/* The lanes of a and behind them those of b, as the mask picks them. */
-static inline __attribute__((always_inline)) NAME(lanes) NAME(picked)(NAME(lanes) a, NAME(lanes) b, NAME(mask) mask)
-{
-#ifdef __clang__ /* which has no shuffle by a variable; the fuzzers are built with it */
-    NAME(lanes) lanes;
-    for (size_t i = 0; i < LANES; i++)
-        lanes[i] = (size_t)mask[i] < LANES ? a[mask[i]] : b[(size_t)mask[i] - LANES];
-    return lanes;
-#else
-    return __builtin_shuffle(a, b, mask);
-#endif
-}
-
 /* LANES keys at LANES dimensions, transposed: interleaving row i with row i + LANES/2, log2(LANES) times. */
 static inline __attribute__((always_inline)) void NAME(pack_square)(const REAL *keys, ptrdiff_t stride, REAL *panel)
 {

@@ -48,7 +48,36 @@ static inline __attribute__((always_inline)) void NAME(rows_panel)(size_t rows, 
     }
 }
 
-/* Rows in the largest steps that registers allow. */
+_Static_assert(ROWS == 6 || ROWS == 12, "rows_step has a case for each number of rows");
+
+/* A step of `rows` rows, at most ROWS: one function with its own sums in registers for each number. */
+static void NAME(rows_step)(size_t rows, const struct NAME(kernel_product) *p, const REAL *a, const REAL *panel, REAL *c,
+                            NAME(lanes) *maxima)
+{
+    switch (rows) {
+#define STEP(n)                                                                                                                \
+    case n:                                                                                                                    \
+        NAME(rows_panel)((n), p->depth, a, panel, p->panel_row_stride, p->alpha, p->add, c, p->c_stride, maxima);              \
+        break;
+        STEP(1)
+        STEP(2)
+        STEP(3)
+        STEP(4)
+        STEP(5)
+        STEP(6)
+#if ROWS > 6
+        STEP(7)
+        STEP(8)
+        STEP(9)
+        STEP(10)
+        STEP(11)
+        STEP(12)
+#endif
+#undef STEP
+    }
+}
+
+/* Rows in as few steps as registers allow, about the same number in each: few sums would wait for each other. */
 static void NAME(product)(const struct NAME(kernel_product) *p)
 {
     NAME(lanes) maxima[2 * ROWS];
@@ -56,24 +85,11 @@ static void NAME(product)(const struct NAME(kernel_product) *p)
         maxima[r] = (NAME(lanes)){0} - (REAL)INFINITY;
     for (size_t column = 0; column < p->columns; column += PANEL) {
         const REAL *panel = p->panels + column / PANEL * p->panel_stride;
-        size_t r = 0;
-        while (r < p->rows) {
-            const REAL *a = p->a + r * KERNEL_ROW_STRIDE;
-            REAL *c = p->c + r * p->c_stride + column;
-            NAME(lanes) *row_maxima = p->ret_max == NULL ? NULL : maxima + r;
-            size_t left = p->rows - r, step;
-#define STEP(n)                                                                                                                \
-    if (left >= (n)) {                                                                                                         \
-        NAME(rows_panel)((n), p->depth, a, panel, p->panel_row_stride, p->alpha, p->add, c, p->c_stride, row_maxima);          \
-        step = (n);                                                                                                            \
-    } else
-            STEP(ROWS) STEP(ROWS / 2) STEP(2)
-            {
-                NAME(rows_panel)(1, p->depth, a, panel, p->panel_row_stride, p->alpha, p->add, c, p->c_stride, row_maxima);
-                step = 1;
-            }
-#undef STEP
-            r += step;
+        for (size_t r = 0, step; r < p->rows; r += step) {
+            size_t left = p->rows - r, steps = (left + ROWS - 1) / ROWS;
+            step = (left + steps - 1) / steps;
+            NAME(rows_step)(step, p, p->a + r * KERNEL_ROW_STRIDE, panel, p->c + r * p->c_stride + column,
+                            p->ret_max == NULL ? NULL : maxima + r);
         }
     }
     for (size_t r = 0; r < p->rows && p->ret_max != NULL; r++)

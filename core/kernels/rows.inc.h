@@ -7,13 +7,21 @@ static void NAME(alibi_row)(REAL *row, size_t count, double distance, double slo
             (REAL)(slope * fabs(distance - (double)(int32_t)j)); /* a tile's columns fit an int32_t, which converts fast */
 }
 
-static void NAME(scale_row)(REAL *to, const REAL *from, size_t count, REAL factor)
+static bool NAME(scale_row)(REAL *to, const REAL *from, size_t count, REAL factor)
 {
+    NAME(lanes) nonfinite = {0}; /* 0 while all is finite, NaN after */
     size_t j = 0;
-    for (; j + LANES <= count; j += LANES)
-        NAME(store)(to + j, NAME(load)(from + j) * factor);
-    for (; j < count; j++)
+    for (; j + LANES <= count; j += LANES) {
+        NAME(lanes) x = NAME(load)(from + j) * factor;
+        nonfinite += x * (REAL)0;
+        NAME(store)(to + j, x);
+    }
+    bool finite = NAME(all_zero)(nonfinite);
+    for (; j < count; j++) {
         to[j] = from[j] * factor;
+        finite &= to[j] - to[j] == 0;
+    }
+    return finite;
 }
 
 static void NAME(scale_streaming)(REAL *to, const REAL *from, size_t count, REAL factor)
@@ -38,5 +46,7 @@ static bool NAME(finite_row)(const REAL *row, size_t count)
             nonfinite[v] += NAME(load)(row + j + v * LANES) * (REAL)0;
     for (; j < count; j += LANES)
         nonfinite[0] += NAME(load_part)(row + j, count - j) * (REAL)0;
-    return NAME(panel_sum)(nonfinite) == 0;
+    for (size_t v = 1; v < VECTORS; v++)
+        nonfinite[0] += nonfinite[v];
+    return NAME(all_zero)(nonfinite[0]);
 }
