@@ -10,6 +10,13 @@
 #include "core/size.h"
 
 #define TOKEN_TILE 128
+#define OUTPUTS_AT_ONCE 8 /* of a row computed in double */
+#define INPUTS_AT_ONCE 64
+
+/* Projections of fewer products (B*T*C*O) run on the caller alone: handing them to other threads would take longer. */
+#define PARALLEL_PRODUCTS_MIN ((size_t)1 << 18)
+
+typedef double outputs_sum __attribute__((vector_size(OUTPUTS_AT_ONCE * sizeof(double))));
 
 struct projection {
     const struct tensor *x, *weight, *bias, *out;
@@ -32,16 +39,42 @@ static bool rows_start(const struct projection *p, char *out, size_t rows)
     return p->bias->data != NULL;
 }
 
+/* A block of weights as columns of doubles: of outputs [first_output, ...) and inputs [first, first + count). Missing outputs are 0. */
+static void weights_transpose(const struct projection *p, size_t first_output, size_t first, size_t count,
+                              double columns[INPUTS_AT_ONCE][OUTPUTS_AT_ONCE])
+{
+    const float *weight = p->weight->data;
+    for (size_t k = 0; k < OUTPUTS_AT_ONCE; k++)
+        for (size_t c = 0; c < count; c++)
+            columns[c][k] = first_output + k < p->O ? (double)weight[(first_output + k) * p->C + first + c] : 0;
+}
+
+/* Several outputs at once, since additions of one wait for each other: each is summed in the order of the inputs all the same. */
 static void rows_f32_in_f64(const struct projection *p, const float *x, float *out, size_t rows)
 {
-    const float *weight = p->weight->data, *bias = p->bias->data;
-    for (size_t r = 0; r < rows; r++) {
-        for (size_t o = 0; o < p->O; o++) {
-            double sum = bias == NULL ? 0 : (double)bias[o];
-            for (size_t c = 0; c < p->C; c++)
-                sum += (double)x[r * p->C + c] * (double)weight[o * p->C + c];
-            out[r * p->O + o] = (float)sum;
+    const float *bias = p->bias->data;
+    for (size_t first_output = 0; first_output < p->O; first_output += OUTPUTS_AT_ONCE) {
+        size_t outputs = size_min(OUTPUTS_AT_ONCE, p->O - first_output);
+        double columns[INPUTS_AT_ONCE][OUTPUTS_AT_ONCE];
+        outputs_sum sums[TOKEN_TILE];
+        for (size_t r = 0; r < rows; r++)
+            for (size_t k = 0; k < OUTPUTS_AT_ONCE; k++)
+                sums[r][k] = bias != NULL && k < outputs ? (double)bias[first_output + k] : 0;
+        for (size_t first = 0; first < p->C; first += INPUTS_AT_ONCE) {
+            size_t count = size_min(INPUTS_AT_ONCE, p->C - first);
+            weights_transpose(p, first_output, first, count, columns);
+            for (size_t r = 0; r < rows; r++) {
+                outputs_sum sum = sums[r], column;
+                for (size_t c = 0; c < count; c++) {
+                    memcpy(&column, columns[c], sizeof column);
+                    sum += (double)x[r * p->C + first + c] * column;
+                }
+                sums[r] = sum;
+            }
         }
+        for (size_t r = 0; r < rows; r++)
+            for (size_t k = 0; k < outputs; k++)
+                out[r * p->O + first_output + k] = (float)sums[r][k];
     }
 }
 
@@ -87,9 +120,11 @@ bool projection_apply(const struct tensor *x, const struct tensor *weight, const
     assert(bias->data == NULL || (bias->rank == 1 && bias->shape[0] == p.O));
     if (tensor_count(ret) == 0)
         return true;
-    p.f32_in_f64 = x->dtype == DTYPE_F32 && size_multiply(size_multiply(p.T, p.C), p.O) <= F32_IN_F64_PRODUCTS_MAX;
+    size_t products = size_multiply(size_multiply(p.T, p.C), p.O);
+    bool parallel = size_multiply(x->shape[0], products) >= PARALLEL_PRODUCTS_MIN;
+    p.f32_in_f64 = x->dtype == DTYPE_F32 && products <= F32_IN_F64_PRODUCTS_MAX;
     p.tile_count = size_pieces(p.T, TOKEN_TILE);
-    executor_run(executor, x->shape[0] * p.tile_count, tile_run, &p);
+    executor_run(parallel ? executor : NULL, x->shape[0] * p.tile_count, tile_run, &p);
     if (atomic_load(&p.stopped))
         return executor_set_stopped(err);
     return true;
