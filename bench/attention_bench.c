@@ -2,10 +2,14 @@
  *
  *   attention_bench B H Hkv Tq Tk D full|causal|weights THREADS SECONDS
  *
+ *   attention_bench --kernels        the kernels that this processor runs, fastest first; ATTND_KERNEL names the one to measure
+ *
  * Prints one line of JSON: medians in ms, and the bytes that ours takes beside its inputs and results; the limit of fused
  * multiply-adds in GFLOP/s and of reading memory in GB/s, both on THREADS threads, medians of runs between the turns of attention, so
- * that all meet the same clock and the same neighbours. Compare within one run only: the machine is rarely alone. The plain one
- * is left out (null) where its scores would take more than PLAIN_BYTES_MAX. */
+ * that all meet the same clock and the same neighbours. The multiply-adds are those of the kernel's instructions; fma_units is how
+ * many vectors of them a clock cycle does at best, 2 on most processors: less shows a clock that they slow down. Compare
+ * within one run only: the machine is rarely alone. The plain one is left out (null) where its scores would take more than
+ * PLAIN_BYTES_MAX. */
 #include <cblas.h>
 #include <malloc.h>
 #include <math.h>
@@ -23,9 +27,10 @@
 
 #define TIMES_MAX 400000
 #define TURN_MS 30 /* each runs so long, over and over, as in a program of its own, before it is the other's turn */
-#define LANES 16
-#define CHAINS 20 /* enough to hide the latency of a multiply-add on two ports */
-#define CHAIN_LENGTH 60000
+#define LANES 16   /* of reading */
+#define CHAINS 12  /* sums: enough to hide the latency of a multiply-add on two units, and few enough for 16 registers */
+#define CHAIN_LENGTH 100000
+#define TICKS 1000000 /* of the clock, measured by additions of which each waits for the one before */
 #define READ_BYTES ((size_t)256 << 20)
 #define READ_SLICES 4 /* read one a run, in turn */
 #define PLAIN_BYTES_MAX ((size_t)1 << 30)
@@ -175,21 +180,71 @@ struct limits {
     volatile float sink;
 };
 
-static void fma_loop(void *context, size_t task, size_t worker)
+/* Multiply-adds on vectors of `lanes_count` floats, as one target's kernels do them. */
+#define FMA_LOOP(name, lanes_count, attribute)                                                                                 \
+    attribute static void fma_loop_##name(void *context, size_t task, size_t worker)                                           \
+    {                                                                                                                          \
+        typedef float vector __attribute__((vector_size(lanes_count * sizeof(float))));                                        \
+        struct limits *limits = context;                                                                                       \
+        vector sums[CHAINS], factor = (vector){0} + 0.999F, total = {0};                                                       \
+        (void)worker;                                                                                                          \
+        for (size_t i = 0; i < CHAINS; i++)                                                                                    \
+            sums[i] = (vector){0} + (float)(task + i);                                                                         \
+        for (size_t k = 0; k < CHAIN_LENGTH; k++) {                                                                            \
+            _Pragma("GCC unroll 12") for (size_t i = 0; i < CHAINS; i++) sums[i] = sums[i] * factor + 1.0F;                    \
+        }                                                                                                                      \
+        for (size_t i = 0; i < CHAINS; i++)                                                                                    \
+            total += sums[i];                                                                                                  \
+        limits->sink = total[0];                                                                                               \
+    }
+
+#ifdef __x86_64__
+FMA_LOOP(avx512, 16, __attribute__((target("avx512f"))))
+FMA_LOOP(avx2, 8, __attribute__((target("avx2,fma"))))
+#else
+FMA_LOOP(neon, 4, )
+#endif
+
+/* The loop of a kernel's instructions. generic leaves its products to OpenBLAS, which takes the best that the processor has. */
+struct fma {
+    const char *kernel;
+    executor_task *loop;
+    size_t lanes;
+};
+
+static const struct fma fmas[] = {
+#ifdef __x86_64__
+    {"avx512", fma_loop_avx512, 16},
+    {"avx2", fma_loop_avx2, 8},
+#else
+    {"neon", fma_loop_neon, 4},
+#endif
+};
+
+static const struct fma *fma_find(void)
+{
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        const char *name = strcmp(kernels_in_use()->name, "generic") == 0 ? kernels_at(table)->name : kernels_in_use()->name;
+        for (size_t i = 0; i < sizeof fmas / sizeof *fmas; i++)
+            if (strcmp(fmas[i].kernel, name) == 0)
+                return &fmas[i];
+    }
+    return NULL;
+}
+
+static void clock_loop(void *context, size_t task, size_t worker)
 {
     struct limits *limits = context;
-    lanes sums[CHAINS], factor = (lanes){0} + 0.999F, total = {0};
+    size_t ticks = task, step = limits->slice | 1; /* not known beforehand: some processors add constants in no time */
     (void)worker;
-    for (size_t i = 0; i < CHAINS; i++)
-        sums[i] = (lanes){0} + (float)(task + i);
-    for (size_t k = 0; k < CHAIN_LENGTH; k++) {
-#pragma GCC unroll 20
-        for (size_t i = 0; i < CHAINS; i++)
-            sums[i] = sums[i] * factor + 1.0F;
+    for (size_t k = 0; k < TICKS / 16; k++) {
+#pragma GCC unroll 16
+        for (size_t i = 0; i < 16; i++) {
+            ticks += step;
+            __asm__ volatile("" : "+r"(ticks)); /* or the compiler would add 16 at once */
+        }
     }
-    for (size_t i = 0; i < CHAINS; i++)
-        total += sums[i];
-    limits->sink = total[0];
+    limits->sink = (float)ticks;
 }
 
 static void read_loop(void *context, size_t task, size_t worker)
@@ -271,8 +326,17 @@ static struct buffers buffers_new(const struct shape *s, size_t threads)
     return b;
 }
 
+static int list_kernels(void)
+{
+    for (size_t i = 0; kernels_at(i) != NULL; i++)
+        (void)printf("%s\n", kernels_at(i)->name);
+    return 0;
+}
+
 int main(int argument_count, char **arguments)
 {
+    if (argument_count == 2 && strcmp(arguments[1], "--kernels") == 0)
+        return list_kernels();
     if (argument_count != 10) {
         (void)fprintf(stderr, "usage: attention_bench B H Hkv Tq Tk D full|causal|weights THREADS SECONDS\n");
         return 2;
@@ -296,11 +360,12 @@ int main(int argument_count, char **arguments)
     (void)mallopt(M_TRIM_THRESHOLD, 1 << 30);
     if (kernel != NULL && !kernels_choose(kernel))
         return 2;
+    const struct fma *fma = fma_find();
     struct team team = {.pool = pthreadpool_create(threads), .threads = threads};
     const struct executor executor = {.worker_count = threads, .run = team_run, .context = &team};
     const struct buffers buffers = buffers_new(&shape, threads);
     struct limits limits = {.memory = allocate(READ_BYTES), .threads = threads};
-    static struct times ours_times, plain_times, fma_times, read_times;
+    static struct times ours_times, plain_times, fma_times, clock_times, read_times;
     size_t bytes = 0;
     for (double end = now_ms() + seconds * 1e3; ours_times.count < 3 || now_ms() < end;) {
         for (double start = now_ms(), turn = start + TURN_MS; start < turn;) {
@@ -311,11 +376,17 @@ int main(int argument_count, char **arguments)
             plain(&shape, &buffers, &team);
             times_add(&plain_times, lap(&start));
         }
-        times_add(&fma_times, limit_ms(&limits, &team, fma_loop));
+        for (size_t i = 0; i < 3 && fma != NULL; i++) { /* the clock of each loop, in turns */
+            times_add(&clock_times, limit_ms(&limits, &team, clock_loop));
+            times_add(&fma_times, limit_ms(&limits, &team, fma->loop));
+        }
         times_add(&read_times, limit_ms(&limits, &team, read_loop));
     }
     double ours_ms = times_median(&ours_times), plain_ms = times_median(&plain_times);
-    double fma = (double)threads * CHAIN_LENGTH * CHAINS * LANES * 2 / times_median(&fma_times) / 1e6;
+    double vectors = CHAIN_LENGTH * CHAINS / 1e6;
+    double gflops = fma == NULL ? 0 : (double)threads * vectors * 2 * (double)fma->lanes / times_median(&fma_times);
+    qsort(clock_times.ms, clock_times.count, sizeof *clock_times.ms, compare);
+    double units = fma == NULL ? 0 : vectors / fma_times.ms[0] / (TICKS / 1e6 / clock_times.ms[0]);
     double read = (double)READ_BYTES / READ_SLICES / times_median(&read_times) / 1e6;
     (void)printf("{\"kernel\": \"%s\", \"rounds\": %zu, \"ours_ms\": %.5f, \"ours_best_ms\": %.5f, \"ours_bytes\": %zu, ",
                  kernels_in_use()->name, ours_times.count, ours_ms, ours_times.ms[0], bytes);
@@ -323,6 +394,10 @@ int main(int argument_count, char **arguments)
         (void)printf("\"plain_ms\": %.5f, ", plain_ms);
     else
         (void)printf("\"plain_ms\": null, ");
-    (void)printf("\"fma_gflops\": %.1f, \"read_gbs\": %.2f}\n", fma, read);
+    if (fma != NULL)
+        (void)printf("\"fma_gflops\": %.1f, \"fma_units\": %.2f, ", gflops, units);
+    else
+        (void)printf("\"fma_gflops\": null, \"fma_units\": null, ");
+    (void)printf("\"read_gbs\": %.2f}\n", read);
     return 0;
 }

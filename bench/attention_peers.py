@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Attention beside what a user would pick instead: ONNX Runtime, PyTorch and a plain OpenBLAS one, shape by shape in turns.
 
-    attention_peers.py BENCH_PROGRAM [--torch PYTHON] [--rounds N] [--seconds S] [--threads N..] [--tokens-max T] [--out FILE]
+    attention_peers.py BENCH_PROGRAM [--kernels NAME..] [--torch PYTHON] [--rounds N] [--seconds S] [--threads N..] [--tokens-max T]
+                       [--out FILE]
 
 BENCH_PROGRAM is build/bench/attention_bench. For each shape and number of threads the three programs take turns, N rounds of S
 seconds each; what is compared is the median over the rounds. Each peer runs in a process of its own, so that each has its own
 threads, PyTorch by the Python that --torch names: bench/venv makes one for each. A peer that is not installed is said to be missing.
+
+Each kernel that the processor runs is measured, but generic. Beside one that is not the fastest, peers are held to the same instructions,
+as far as they can be; who cannot is left out. FILE keeps a section for each processor and kernel: those measured are replaced.
 """
 import argparse
 import datetime
@@ -83,6 +87,9 @@ def peer_torch(shape, mode, threads, seconds):
     return measure(run, seconds)
 
 
+# What holds a peer to a kernel's instructions. None can be told to ONNX Runtime.
+HELD = {"avx2": {"PyTorch": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}}
+
 PEERS = {"ONNX Runtime": ("onnxruntime", peer_onnxruntime), "PyTorch": ("torch", peer_torch)}
 PYTHONS = {name: sys.executable for name in PEERS}
 
@@ -94,40 +101,42 @@ def peer_main(arguments):
     print(function(json.loads(shape), mode, int(threads), float(seconds)))
 
 
-def run_peer(name, shape, mode, threads, seconds):
+def run_peer(name, shape, mode, threads, seconds, held):
     command = [PYTHONS[name], os.path.abspath(__file__), "--peer", name, json.dumps(shape), mode, str(threads), str(seconds)]
     environment = {key: value for key, value in os.environ.items() if key not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
+    environment.update(held)
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     return float(done.stdout.split()[-1]) if done.returncode == 0 and done.stdout.strip() else None
 
 
-def run_ours(program, shape, mode, threads, seconds):
+def run_ours(program, kernel, shape, mode, threads, seconds):
     command = [program, *map(str, shape), mode, str(threads), str(seconds)]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    environment = {**os.environ, "ATTND_KERNEL": kernel}
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
 
 
-def row(program, shape, mode, threads, rounds, seconds):
+def row(program, kernel, held, shape, mode, threads, rounds, seconds):
+    """`held`: the settings of each peer that is measured."""
     ours, peers = [], {name: [] for name in PEERS}
     for _ in range(rounds):
-        ours.append(run_ours(program, shape, mode, threads, seconds))
-        for name in PEERS:
-            ms = run_peer(name, shape, mode, threads, seconds)
+        ours.append(run_ours(program, kernel, shape, mode, threads, seconds))
+        for name in held:
+            ms = run_peer(name, shape, mode, threads, seconds, held[name])
             if ms is not None:
                 peers[name].append(ms)
     result = {key: statistics.median(round_[key] for round_ in ours) for key in ("ours_ms", "plain_ms")}
-    for key in ("fma_gflops", "read_gbs"):
+    for key in ("fma_gflops", "fma_units", "read_gbs"):
         result[key] = statistics.median(round_[key] for round_ in ours)
-    result["kernel"] = ours[0]["kernel"]
     result["peers"] = {name: statistics.median(times) if times else None for name, times in peers.items()}
     return result
 
 
-def growth(program, tokens_max):
+def growth(program, kernel, tokens_max):
     """How time and memory grow with the tokens of one head: as T*T and as T, if nothing of T*T is kept."""
-    lines = ["", "## Growth", "", "One head of 64 channels, output only, one thread. Memory is what attention takes besides inputs and results; a full "
+    lines = ["", "### Growth", "", "One head of 64 channels, output only, one thread. Memory is what attention takes besides inputs and results; a full "
              "matrix of scores would take 4 T² bytes.", "", "| T | ms | ns a pair of tokens | MB | bytes a token |", "|---|---|---|---|---|"]
     for tokens in (t for t in GROWTH if t <= tokens_max):
-        r = run_ours(program, (1, 1, 1, tokens, tokens, 64), "full", 1, 0.5)
+        r = run_ours(program, kernel, (1, 1, 1, tokens, tokens, 64), "full", 1, 0.5)
         lines.append(f"| {tokens} | {r['ours_ms']:.4g} | {r['ours_ms'] * 1e6 / tokens ** 2:.3f} | {r['ours_bytes'] / 1e6:.2f} | "
                      f"{r['ours_bytes'] / tokens:.0f} |")
         print(lines[-1], flush=True)
@@ -160,12 +169,53 @@ def share(shape, mode, r):
     return f"{4 * B * H * Tq * Tk * D / r['ours_ms'] / 1e6 / r['fma_gflops'] * 100:.0f} % of multiply-adds"
 
 
+def section(options, kernel, held):
+    """One kernel's part of the file, as lines are measured also printed."""
+    lines = [f"## {processor()}, kernel {kernel}", "",
+             f"{datetime.date.today()}, load {os.getloadavg()[0]:.1f} at the start; {versions()}.", "",
+             f"Medians in ms over {options.rounds} rounds in which the programs take turns; in brackets, how many times as long "
+             "the peer takes. float32. The share of the limit counts causal attention on the full square.", "",
+             "| [B,H,T,D] | mode | threads | attnd | two products of OpenBLAS | " + "".join(name + " | " for name in held) + "share of the limit |",
+             "|---|---|---|---|---|" + "---|" * (len(held) + 1)]
+    for threads in options.threads:
+        for shape in (shape for shape in SHAPES if shape[3] <= options.tokens_max):
+            for mode in MODES if shape[3] > 1 else MODES[:1]:
+                r = row(options.program, kernel, held, shape, mode, threads, options.rounds, options.seconds)
+                B, H, Hkv, Tq, Tk, D = shape
+                name = f"[{B},{H},{Tq},{D}]" if H == Hkv else f"[{B},{H}/{Hkv},{Tq},{D}] over {Tk}"
+                lines.append(f"| {name} | {mode} | {threads} | {r['ours_ms']:.3g} | {ratio(r['plain_ms'], r['ours_ms'])} | "
+                             + "".join(ratio(r["peers"][peer], r["ours_ms"]) + " | " for peer in held)
+                             + f"{share(shape, mode, r)} |")
+                print(lines[-1], flush=True)
+    lines += ["", f"The limits are the medians of loops that run between those of attention. Of the kernel's multiply-adds a clock cycle does "
+              f"{r['fma_units']:.1f}."]
+    lines += growth(options.program, kernel, options.tokens_max)
+    return "\n".join(lines) + "\n"
+
+
+def write_section(path, text):
+    """Puts the section in place of the one with its heading, or behind all others."""
+    start, sections = "# Attention beside its peers\n\n", []
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            sections = ["## " + part for part in ("\n" + file.read()).split("\n## ")[1:]]
+    heading = text.split("\n", 1)[0]
+    headings = [part.split("\n", 1)[0] for part in sections]
+    if heading in headings:
+        sections[headings.index(heading)] = text
+    else:
+        sections.append(text)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(start + "\n".join(part.rstrip("\n") + "\n" for part in sections))
+
+
 def main():
     if sys.argv[1:2] == ["--peer"]:
         peer_main(sys.argv[2:])
         return
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
+    parser.add_argument("--kernels", nargs="+", help="those to measure")
     parser.add_argument("--torch", default=sys.executable, help="the Python that has PyTorch")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.7)
@@ -174,28 +224,12 @@ def main():
     parser.add_argument("--out")
     options = parser.parse_args()
     PYTHONS["PyTorch"] = options.torch
-    lines = ["# Attention beside its peers", "",
-             f"{datetime.date.today()}, {processor()}, load {os.getloadavg()[0]:.1f} at the start; {versions()}.", "",
-             f"Medians in ms over {options.rounds} rounds in which the programs take turns; in brackets, how many times as long "
-             "the peer takes. float32. The share of the limit counts causal attention on the full square.", "",
-             "| [B,H,T,D] | mode | threads | attnd | two products of OpenBLAS | " + " | ".join(PEERS) + " | share of the limit |",
-             "|---|---|---|---|---|" + "---|" * (len(PEERS) + 1)]
-    for threads in options.threads:
-        for shape in (shape for shape in SHAPES if shape[3] <= options.tokens_max):
-            for mode in MODES if shape[3] > 1 else MODES[:1]:
-                r = row(options.program, shape, mode, threads, options.rounds, options.seconds)
-                B, H, Hkv, Tq, Tk, D = shape
-                name = f"[{B},{H},{Tq},{D}]" if H == Hkv else f"[{B},{H}/{Hkv},{Tq},{D}] over {Tk}"
-                lines.append(f"| {name} | {mode} | {threads} | {r['ours_ms']:.3g} | {ratio(r['plain_ms'], r['ours_ms'])} | "
-                             + " | ".join(ratio(r["peers"][peer], r["ours_ms"]) for peer in PEERS)
-                             + f" | {share(shape, mode, r)} |")
-                print(lines[-1], flush=True)
-    lines += ["", f"Kernel {r['kernel']}. The limits are the medians of loops that run between those of attention."]
-    lines += growth(options.program, options.tokens_max)
-    text = "\n".join(lines) + "\n"
-    if options.out:
-        with open(options.out, "w", encoding="utf-8") as file:
-            file.write(text)
+    kernels = subprocess.run([options.program, "--kernels"], capture_output=True, text=True, check=True).stdout.split()
+    for kernel in options.kernels or [kernel for kernel in kernels if kernel != "generic"]:
+        held = {name: {} for name in PEERS} if kernel == kernels[0] else HELD.get(kernel, {})
+        text = section(options, kernel, held)
+        if options.out:
+            write_section(options.out, text)
 
 
 if __name__ == "__main__":
