@@ -64,7 +64,7 @@ KERNEL_NUMBERS := -O3 -ftree-slp-vectorize -ffp-contract=fast -fno-math-errno -f
 KERNEL_SANITIZE := $(if $(filter address,$(SANITIZER)),--param asan-use-after-return=0)
 
 # Headers of libraries are system headers: their warnings are not ours.
-LIBRARIES := libmicrohttpd jansson openblas zlib
+LIBRARIES := libmicrohttpd gnutls jansson openblas zlib
 TEST_LIBRARIES := cmocka libcurl
 library_cflags = $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(1) 2>/dev/null))
 library_libs = $(foreach library,$(1),$(or $(shell pkg-config --libs $(library) 2>/dev/null),$(patsubst %,-l%,$(library:lib%=%))))

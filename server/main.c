@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -47,7 +48,9 @@ static bool serve(const struct options *options, struct log *log, struct error *
         return false;
     (void)printf("attnd listening on http%s://%s\n", options->tls_cert_file != NULL ? "s" : "", daemon.address);
     (void)fflush(stdout);
-    int signal_number = signals_wait();
+    int signal_number;
+    while ((signal_number = signals_wait()) == SIGHUP)
+        daemon_reload(&daemon);
     log_event(log, "signal %d: shutting down once the running requests are answered", signal_number);
     drain(&daemon);
     daemon_stop(&daemon);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/setup/file.h"
+#include "server/work/sync.h"
 
 static bool add_key(struct api_keys *keys, const char *text, size_t length, size_t line_number, struct error *err)
 {
@@ -53,7 +54,7 @@ static bool read_keys(const char *text, size_t bytes, struct api_keys *keys, str
 bool api_keys_load(const char *file_name, struct api_keys *ret, struct error *err)
 {
     size_t bytes;
-    *ret = (struct api_keys){0};
+    *ret = (struct api_keys){.mutex = PTHREAD_MUTEX_INITIALIZER};
     char *text = file_read("--api-key-file", file_name, &bytes, err);
     if (text == NULL)
         return false;
@@ -64,7 +65,7 @@ bool api_keys_load(const char *file_name, struct api_keys *ret, struct error *er
     return read;
 }
 
-bool api_keys_match(const struct api_keys *keys, const char *text)
+bool api_keys_match(struct api_keys *keys, const char *text)
 {
     char padded[sizeof keys->keys[0].text] = {0};
     size_t length = strlen(text);
@@ -72,17 +73,30 @@ bool api_keys_match(const struct api_keys *keys, const char *text)
     if (length > API_KEY_BYTES_MAX)
         return false;
     memcpy(padded, text, length);
+    sync_lock(&keys->mutex);
     for (size_t k = 0; k < keys->count; k++) {
         unsigned difference = 0;
         for (size_t i = 0; i < sizeof padded; i++)
             difference |= (unsigned)(padded[i] ^ keys->keys[k].text[i]);
         matches |= difference == 0;
     }
+    sync_unlock(&keys->mutex);
     return matches != 0;
+}
+
+void api_keys_replace(struct api_keys *keys, struct api_keys *by)
+{
+    sync_lock(&keys->mutex);
+    struct api_key *before = keys->keys;
+    keys->keys = by->keys;
+    keys->count = by->count;
+    sync_unlock(&keys->mutex);
+    free(before);
 }
 
 void api_keys_done(struct api_keys *keys)
 {
     free(keys->keys);
-    *keys = (struct api_keys){0};
+    keys->keys = NULL;
+    keys->count = 0;
 }

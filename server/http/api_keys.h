@@ -4,6 +4,7 @@
 #ifndef ATTND_SERVER_HTTP_API_KEYS_H
 #define ATTND_SERVER_HTTP_API_KEYS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -17,7 +18,8 @@ struct api_key {
 };
 
 struct api_keys {
-    struct api_key *keys; /* owned; NULL: none is needed */
+    pthread_mutex_t mutex; /* guards the rest against api_keys_replace */
+    struct api_key *keys;  /* owned; NULL: none is needed */
     size_t count;
 };
 
@@ -25,7 +27,10 @@ struct api_keys {
  * Fails  invalid: no file, no key in it, or a line that cannot be sent as a key. */
 bool api_keys_load(const char *file_name, struct api_keys *ret, struct error *err) __attribute__((warn_unused_result));
 
-bool api_keys_match(const struct api_keys *keys, const char *text);
+bool api_keys_match(struct api_keys *keys, const char *text);
+
+/* Replaces the keys by others, taking these over, while api_keys_match runs on other threads. */
+void api_keys_replace(struct api_keys *keys, struct api_keys *by);
 
 /* Safe on zeroed keys, and twice. */
 void api_keys_done(struct api_keys *keys);

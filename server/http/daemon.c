@@ -2,6 +2,7 @@
 
 #include <microhttpd.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **conn
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         service->connection_count++;
         *connection = http_connection_new(service, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
-                                          daemon->tls_cert != NULL);
+                                          tls_is_on(&daemon->tls) ? &daemon->tls : NULL);
         return;
     }
     service->connection_count--;
@@ -81,6 +82,26 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **reque
     *request = NULL;
 }
 
+/* GnuTLS's gnutls_certificate_retrieve_function2: the connection keeps the certificate until it is closed. */
+static int on_handshake(gnutls_session_t session, const gnutls_datum_t *authorities, int authority_count,
+                        const gnutls_pk_algorithm_t *algorithms, int algorithm_count, gnutls_pcert_st **ret_chain,
+                        unsigned *ret_count, gnutls_privkey_t *ret_key)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(gnutls_session_get_ptr(session), MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct http_connection *connection = info != NULL ? info->socket_context : NULL;
+    (void)authorities;
+    (void)authority_count;
+    (void)algorithms;
+    (void)algorithm_count;
+    if (connection == NULL)
+        return -1;
+    if (connection->certificate == NULL)
+        connection->certificate = tls_acquire(connection->tls);
+    tls_certificate_parts(connection->certificate, ret_chain, ret_count, ret_key);
+    return 0;
+}
+
 /* Once started, libmicrohttpd only reports what clients do, and their requests have log lines. */
 static void on_message(void *context, const char *format, va_list arguments)
 {
@@ -90,18 +111,6 @@ static void on_message(void *context, const char *format, va_list arguments)
 }
 
 /* ---- start ---- */
-
-/* Returns the file's text, new; NULL on failure. */
-static char *read_pem(const char *option, const char *file_name, struct error *err)
-{
-    size_t bytes;
-    char *text = file_read(option, file_name, &bytes, err);
-    if (text == NULL || strstr(text, "-----BEGIN ") != NULL)
-        return text;
-    free(text);
-    (void)error_set(err, ERROR_INVALID, "%s %s: this is no PEM file", option, file_name);
-    return NULL;
-}
 
 static bool load_files(struct daemon *daemon, struct error *err)
 {
@@ -113,11 +122,7 @@ static bool load_files(struct daemon *daemon, struct error *err)
         return false;
     if (!static_load(options->web_root, &daemon->service.files, err))
         return false;
-    if (options->tls_cert_file == NULL)
-        return true;
-    daemon->tls_cert = read_pem("--tls-cert", options->tls_cert_file, err);
-    daemon->tls_key = daemon->tls_cert != NULL ? read_pem("--tls-key", options->tls_key_file, err) : NULL;
-    return daemon->tls_key != NULL;
+    return tls_load(&daemon->tls, options, err);
 }
 
 /* Takes over `listen_fd`. */
@@ -126,14 +131,14 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
     const struct options *options = daemon->service.options;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, daemon->tls_key},
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, daemon->tls_cert},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)options->tls_priorities},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)on_handshake},
         {MHD_OPTION_END, 0, NULL},
     };
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     /* Without MHD_USE_TURBO libmicrohttpd shuts a connection down before it says that it closes, and no reply could follow. With
      * TLS none could anyway, and only the shutdown tells the client that the stream ends. */
-    flags |= daemon->tls_cert != NULL ? MHD_USE_TLS : MHD_USE_TURBO;
+    flags |= tls_is_on(&daemon->tls) ? MHD_USE_TLS : MHD_USE_TURBO;
     /* clang-format off */
     daemon->mhd = MHD_start_daemon(
         flags, 0, NULL, NULL, on_access, daemon,
@@ -146,16 +151,12 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, daemon,
         MHD_OPTION_URI_LOG_CALLBACK, on_request_line, daemon,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, daemon,
-        MHD_OPTION_ARRAY, daemon->tls_cert != NULL ? tls : none,
+        MHD_OPTION_ARRAY, tls_is_on(&daemon->tls) ? tls : none,
         MHD_OPTION_END);
     /* clang-format on */
     if (daemon->mhd == NULL) {
         (void)close(listen_fd);
         daemon->mhd_message[strcspn(daemon->mhd_message, "\n")] = '\0';
-        if (daemon->tls_cert != NULL && strstr(daemon->mhd_message, "TLS") != NULL)
-            return error_set(err, ERROR_INVALID,
-                             "--tls-cert %s and --tls-key %s do not fit together, or are no certificate and key",
-                             options->tls_cert_file, options->tls_key_file);
         return error_set(err, ERROR_INTERNAL, "cannot start to serve%s%s", daemon->mhd_message[0] != '\0' ? ": " : "",
                          daemon->mhd_message);
     }
@@ -167,8 +168,7 @@ static void free_files(struct daemon *daemon)
 {
     api_keys_done(&daemon->service.keys);
     static_done(&daemon->service.files);
-    free(daemon->tls_cert);
-    free(daemon->tls_key);
+    tls_done(&daemon->tls);
     if (daemon->service.no_memory_response != NULL)
         MHD_destroy_response(daemon->service.no_memory_response);
 }
@@ -220,6 +220,39 @@ fail_files:
     queue_done(&service->queue);
     budget_done(&service->budget);
     return false;
+}
+
+static void log_reload(struct log *log, const char *what, const char *file, bool loaded, const struct error *err)
+{
+    if (loaded)
+        log_event(log, "%s %s: read again", what, file);
+    else
+        log_event(log, "%s; the ones in use stay", err->text);
+}
+
+static void reload_keys(struct service *service)
+{
+    struct error err = {0};
+    struct api_keys keys;
+    bool loaded = api_keys_load(service->options->api_key_file, &keys, &err);
+    if (loaded)
+        api_keys_replace(&service->keys, &keys);
+    log_reload(service->log, "--api-key-file", service->options->api_key_file, loaded, &err);
+}
+
+void daemon_reload(struct daemon *daemon)
+{
+    struct service *service = &daemon->service;
+    const struct options *options = service->options;
+    struct error err = {0};
+    if (options->api_key_file != NULL)
+        reload_keys(service);
+    if (options->tls_cert_file != NULL) {
+        bool loaded = tls_reload(&daemon->tls, &err);
+        log_reload(service->log, "--tls-cert", options->tls_cert_file, loaded, &err);
+    }
+    if (options->api_key_file == NULL && options->tls_cert_file == NULL)
+        log_event(service->log, "SIGHUP: there is neither --api-key-file nor --tls-cert to read again");
 }
 
 /* ---- end ---- */

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "server/http/listen.h"
 #include "server/http/service.h"
+#include "server/http/tls.h"
 #include "server/work/workers.h"
 
 struct MHD_Daemon;
@@ -19,7 +20,7 @@ struct daemon {
     struct service service;
     struct workers workers[WORK_CLASSES];
     struct MHD_Daemon *mhd;
-    char *tls_cert, *tls_key;               /* owned; NULL without TLS */
+    struct tls tls;
     char address[LISTEN_ADDRESS_BYTES_MAX]; /* in use, as "127.0.0.1:8080" */
     char mhd_message[ERROR_TEXT_BYTES_MAX]; /* libmicrohttpd's last message while it starts */
     atomic_bool started;
@@ -27,6 +28,10 @@ struct daemon {
 
 bool daemon_start(struct daemon *daemon, const struct options *options, struct log *log, struct error *err)
     __attribute__((warn_unused_result));
+
+/* Reads the key file and the certificate again, for requests and connections to come. Files that cannot be used are logged, and the
+ * ones in use stay. */
+void daemon_reload(struct daemon *daemon);
 
 /* From now on new work is refused; what was admitted goes on. */
 void daemon_drain(struct daemon *daemon);

@@ -16,7 +16,7 @@
 /* How much earlier than here libmicrohttpd's clock may say that a connection was idle for too long. */
 #define CONNECTION_TIMER_MS 50
 
-struct http_connection *http_connection_new(struct service *service, int fd, bool tls)
+struct http_connection *http_connection_new(struct service *service, int fd, struct tls *tls)
 {
     const int on = 1, unsent_bytes = (int)LIMIT_UNSENT_BYTES;
     struct http_connection *connection = calloc(1, sizeof *connection);
@@ -27,7 +27,7 @@ struct http_connection *http_connection_new(struct service *service, int fd, boo
     bool overflow = service->connection_count > service->options->connections_max;
     int64_t last_ms = overflow ? clock_ms() + LIMIT_OVERFLOW_CONNECTION_MS : CLOCK_NEVER_MS;
     *connection = (struct http_connection){.service = service, .fd = fd, .tls = tls};
-    connection->watch = monitor_add(&service->monitor, fd, tls, last_ms);
+    connection->watch = monitor_add(&service->monitor, fd, tls != NULL, last_ms);
     if (connection->watch == NULL) {
         free(connection);
         return NULL;
@@ -74,7 +74,7 @@ void http_connection_account(struct http_connection *connection, uint64_t bytes)
 
 bool http_connection_has_stray_bytes(const struct http_connection *connection)
 {
-    if (connection->tls || connection->closes || (connection->reused && is_closed_by_client(connection)))
+    if (connection->tls != NULL || connection->closes || (connection->reused && is_closed_by_client(connection)))
         return false;
     const struct tcp_info info = count(connection);
     return info.tcpi_data_segs_out == connection->sent_segments &&
@@ -83,7 +83,7 @@ bool http_connection_has_stray_bytes(const struct http_connection *connection)
 
 void http_connection_linger(struct http_connection *connection)
 {
-    if (!connection->tls)
+    if (connection->tls == NULL)
         (void)shutdown(connection->fd, SHUT_WR);
     int fd = connection->lingers ? -1 : fcntl(connection->fd, F_DUPFD_CLOEXEC, 0);
     if (fd >= 0)
@@ -99,5 +99,7 @@ void http_connection_free(struct http_connection *connection)
     if (ioctl(connection->fd, FIONREAD, &unread_bytes) == 0 && unread_bytes > 0)
         http_connection_linger(connection);
     monitor_remove(connection->watch);
+    if (connection->tls != NULL)
+        tls_release(connection->tls, connection->certificate);
     free(connection);
 }

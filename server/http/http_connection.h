@@ -12,25 +12,27 @@
 #include <stdint.h>
 
 #include "server/http/service.h"
+#include "server/http/tls.h"
 
 struct http_request;
 
 struct http_connection {
-    struct service *service;      /* borrowed */
-    struct connection *watch;     /* owned: the monitor's view */
-    int fd;                       /* borrowed: libmicrohttpd closes it */
-    bool tls;                     /* then no reply can be written past libmicrohttpd */
-    bool reused;                  /* a request has been answered, and another may follow */
-    bool lingers;                 /* unread bytes must not reset it */
-    bool closes;                  /* after the reply that was given last */
-    int64_t idle_until_ms;        /* without a request */
-    uint64_t accounted_bytes;     /* received, and part of requests that were answered */
-    uint32_t sent_segments;       /* then */
-    struct http_request *request; /* in progress; NULL: none */
+    struct service *service;             /* borrowed */
+    struct connection *watch;            /* owned: the monitor's view */
+    int fd;                              /* borrowed: libmicrohttpd closes it */
+    struct tls *tls;                     /* borrowed; NULL: none, and a reply can be written past libmicrohttpd */
+    struct tls_certificate *certificate; /* of tls, since the handshake; NULL before */
+    bool reused;                         /* a request has been answered, and another may follow */
+    bool lingers;                        /* unread bytes must not reset it */
+    bool closes;                         /* after the reply that was given last */
+    int64_t idle_until_ms;               /* without a request */
+    uint64_t accounted_bytes;            /* received, and part of requests that were answered */
+    uint32_t sent_segments;              /* then */
+    struct http_request *request;        /* in progress; NULL: none */
 };
 
 /* New; NULL where there is no memory. */
-struct http_connection *http_connection_new(struct service *service, int fd, bool tls);
+struct http_connection *http_connection_new(struct service *service, int fd, struct tls *tls);
 
 /* From now on the connection waits for a request. */
 void http_connection_enter_idle(struct http_connection *connection);

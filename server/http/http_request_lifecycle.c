@@ -135,9 +135,9 @@ static enum MHD_Result reply_early(struct http_request *request)
 
 static bool check_key(const struct http_request *request, struct error *err)
 {
-    const struct api_keys *keys = &request->service->keys;
+    struct api_keys *keys = &request->service->keys;
     const char *key;
-    if (keys->count == 0)
+    if (request->service->options->api_key_file == NULL)
         return true;
     if (!head_key(&request->head, &key))
         return error_set(err, ERROR_UNAUTHORIZED, "a key is needed here: Authorization: Bearer KEY, or X-API-Key: KEY");
@@ -259,7 +259,7 @@ static enum MHD_Result break_off(struct http_request *request, const struct erro
 {
     body_done(&request->body);
     api_problem(err, NULL, &request->call);
-    if (request->connection->tls) {
+    if (request->connection->tls != NULL) {
         request->stage = HTTP_REQUEST_DISCARD;
         return MHD_YES;
     }
@@ -450,7 +450,7 @@ void http_request_end(struct http_request *request, enum MHD_RequestTerminationC
     /* libmicrohttpd itself replies to what is no HTTP. */
     const union MHD_ConnectionInfo *replied = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
     bool too_slow = how == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED || connection_was_cut(connection->watch);
-    if (too_slow && !request->replied && replied == NULL && !connection->tls)
+    if (too_slow && !request->replied && replied == NULL && connection->tls == NULL)
         reply_too_slow(request);
     unsigned status = request->replied ? (unsigned)request->call.reply.status : replied != NULL ? replied->http_status : 0;
     const char *end = how_it_ended(request, how, too_slow);
@@ -472,9 +472,9 @@ void http_request_abandon(struct http_connection *connection, struct MHD_Connect
         request = http_request_new(connection, mhd, "");
     if (request == NULL)
         return;
-    if (!connection->tls && too_slow)
+    if (connection->tls == NULL && too_slow)
         reply_too_slow(request);
-    else if (!connection->tls)
+    else if (connection->tls == NULL)
         reply_dropped(request);
     finish(request, request->replied ? (unsigned)request->call.reply.status : 0,
            too_slow           ? "too slow"

@@ -53,6 +53,9 @@ static const struct option_rule option_table[] = {
      0},
     {"tls-cert", "FILE", "certificate chain, PEM: serve HTTPS (none)", OPTION_TEXT, FIELD(tls_cert_file), 0, 0},
     {"tls-key", "FILE", "the certificate's private key, PEM (none)", OPTION_TEXT, FIELD(tls_key_file), 0, 0},
+    {"tls-priorities", "STRING",
+     "TLS versions and ciphers, as GnuTLS's priority strings (TLS 1.2 and 1.3 with forward secrecy)", OPTION_TEXT,
+     FIELD(tls_priorities), 0, 0},
     {"log-format", "text|json", "form of the log lines on stderr (text)", OPTION_TEXT, FIELD(log_format_name), 0, 0},
     {"web-root", "DIR", "folder of the web UI (web beside the program, if it is there)", OPTION_TEXT, FIELD(web_root), 0, 0},
     {"gzip", "json|all|off", "replies that are compressed for clients that accept gzip (json)", OPTION_TEXT, FIELD(gzip_name),
@@ -75,7 +78,7 @@ static void print_help(void)
     (void)printf("\nEach option but --health-check is also read from the environment: --max-body is ATTND_MAX_BODY.\n"
                  "The command line wins. BYTES takes K, M and G. Parentheses hold the defaults. The first line on stdout\n"
                  "tells the address; the log goes to stderr. SIGTERM and SIGINT let running requests finish, a second one\n"
-                 "does not.\n");
+                 "does not. SIGHUP reads --api-key-file, --tls-cert and --tls-key again.\n");
 }
 
 static const struct option_rule *find_option(const char *name, size_t name_bytes)

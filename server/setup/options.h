@@ -15,6 +15,9 @@
 #define OPTIONS_LISTEN_DEFAULT "127.0.0.1:8080"
 #define OPTIONS_PATH_BYTES_MAX 1024
 
+/* TLS 1.2 and 1.3, with forward secrecy. */
+#define OPTIONS_TLS_PRIORITIES_DEFAULT "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA"
+
 /* Which replies are compressed for clients that accept gzip. */
 enum options_gzip { OPTIONS_GZIP_JSON, OPTIONS_GZIP_ALL, OPTIONS_GZIP_OFF };
 
@@ -24,6 +27,7 @@ struct options {
     const char *api_key_file;
     const char *cors_origin;
     const char *tls_cert_file, *tls_key_file;
+    const char *tls_priorities; /* of GnuTLS */
     const char *log_format_name;
     const char *web_root; /* after options_resolve NULL where there is no UI */
     const char *gzip_name;

@@ -186,6 +186,8 @@ bool options_resolve(struct options *options, const struct machine *machine, str
     options->request_timeout_s = number_or(options->request_timeout_s, 60);
     if (options->web_root == NULL)
         find_web_root(options);
+    if (options->tls_priorities == NULL)
+        options->tls_priorities = OPTIONS_TLS_PRIORITIES_DEFAULT;
     if ((options->tls_cert_file == NULL) != (options->tls_key_file == NULL))
         return error_set(err, ERROR_INVALID, "--tls-cert and --tls-key need each other");
     if (!resolve_connections(options, machine, err))

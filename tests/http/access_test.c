@@ -1,4 +1,5 @@
 /* access_test.c: API keys, calls from other origins' pages, TLS. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,11 +162,12 @@ static void test_cors(void **state)
     }
 }
 
-/* Makes a certificate for 127.0.0.1. Returns false where there is no openssl command. */
-static bool make_certificate(const char *cert, const char *key)
+/* Makes a certificate for 127.0.0.1 with an "ec" or "rsa:BITS" key. Returns false where there is no openssl command. */
+static bool make_certificate(const char *cert, const char *key, const char *type)
 {
+    const char *curve = strcmp(type, "ec") == 0 ? "ec_paramgen_curve:prime256v1" : "rsa_keygen_pubexp:65537";
     const char *const arguments[] = {
-        "openssl", "req",   "-x509", "-newkey", "ec",       "-pkeyopt", "ec_paramgen_curve:prime256v1",
+        "openssl", "req",   "-x509", "-newkey", type,       "-pkeyopt", curve,
         "-nodes",  "-days", "2",     "-subj",   "/CN=test", "-addext",  "subjectAltName=IP:127.0.0.1",
         "-keyout", key,     "-out",  cert,      NULL};
     int status = 0;
@@ -218,7 +220,7 @@ static void test_tls(void **state)
     (void)state;
     struct folder folder = folder_new();
     char *cert = folder_file(&folder, "cert.pem", NULL), *key = folder_file(&folder, "key.pem", NULL);
-    if (make_certificate(cert, key)) {
+    if (make_certificate(cert, key, "ec")) {
         struct attnd *attnd = attnd_start("--tls-cert", cert, "--tls-key", key, "--max-body", "100K", "--request-timeout", "3");
         check_tls(attnd, cert);
 
@@ -251,6 +253,142 @@ static void test_tls(void **state)
     free(key);
 }
 
+/* Whether openssl's client comes to terms with the daemon; `arguments` are its own. */
+static bool openssl_connects(const struct attnd *attnd, const char *arguments)
+{
+    char command[512];
+    (void)snprintf(command, sizeof command, "openssl s_client -connect %s %s </dev/null >/dev/null 2>&1",
+                   attnd->url + strlen("https://"), arguments);
+    int status = system(command); /* the arguments are the tests' own */
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Only TLS 1.2 and 1.3, and no key exchange without forward secrecy. */
+static void test_tls_versions(void **state)
+{
+    (void)state;
+    struct folder folder = folder_new();
+    char *cert = folder_file(&folder, "cert.pem", NULL), *key = folder_file(&folder, "key.pem", NULL);
+    if (make_certificate(cert, key, "rsa:2048")) {
+        struct attnd *attnd = attnd_start("--tls-cert", cert, "--tls-key", key);
+        assert_true(openssl_connects(attnd, "-tls1_3"));
+        assert_true(openssl_connects(attnd, "-tls1_2"));
+        assert_true(openssl_connects(attnd, "-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256"));
+        assert_false(openssl_connects(attnd, "-tls1_2 -cipher AES128-GCM-SHA256:AES128-SHA"));
+        assert_false(openssl_connects(attnd, "-tls1_1 -cipher ALL:@SECLEVEL=0"));
+        assert_false(openssl_connects(attnd, "-tls1 -cipher ALL:@SECLEVEL=0"));
+        attnd_stop(attnd);
+
+        attnd = attnd_start("--tls-cert", cert, "--tls-key", key, "--tls-priorities", "SECURE256:-VERS-ALL:+VERS-TLS1.3");
+        assert_true(openssl_connects(attnd, "-tls1_3"));
+        assert_false(openssl_connects(attnd, "-tls1_2"));
+        attnd_stop(attnd);
+
+        char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
+        const char *const wrong[] = {"--tls-cert", cert, "--tls-key", key, "--tls-priorities", "NORMAL:+NONSENSE", NULL};
+        assert_int_equal(attnd_run(wrong, out, err), 2);
+        assert_non_null(strstr(err, "--tls-priorities: GnuTLS does not understand"));
+    }
+    (void)unlink(cert);
+    (void)unlink(key);
+    (void)rmdir(folder.path);
+    free(cert);
+    free(key);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_key(const struct attnd *attnd, const char *header, long status)
+{
+    struct reply reply = post_json(attnd, "/attention", SMALL_JSON, header);
+    assert_int_equal(reply.status, status);
+    reply_done(&reply);
+}
+
+/* SIGHUP has the key file read again; what is wrong with the new one leaves the old keys. Requests in between are answered. */
+static void test_keys_read_again(void **state)
+{
+    (void)state;
+    struct folder folder = folder_new();
+    char *file = folder_file(&folder, "keys", "first");
+    struct attnd *attnd = attnd_start("--api-key-file", file);
+    assert_key(attnd, "X-API-Key: first", 200);
+    assert_key(attnd, "X-API-Key: second", 401);
+    write_file(file, "second\nthird\n");
+    assert_key(attnd, "X-API-Key: second", 401);
+    (void)kill(attnd->pid, SIGHUP);
+    assert_true(attnd_logs(attnd, "read again", 30));
+    assert_key(attnd, "X-API-Key: first", 401);
+    assert_key(attnd, "X-API-Key: second", 200);
+    write_file(file, "\n");
+    (void)kill(attnd->pid, SIGHUP);
+    assert_true(attnd_logs(attnd, "there is no key in it", 30));
+    assert_true(attnd_logs(attnd, "the ones in use stay", 30));
+    assert_key(attnd, "X-API-Key: third", 200);
+    (void)unlink(file);
+    (void)kill(attnd->pid, SIGHUP);
+    assert_true(attnd_logs(attnd, "No such file", 30));
+    assert_key(attnd, "X-API-Key: third", 200);
+    attnd_stop(attnd);
+    (void)rmdir(folder.path);
+    free(file);
+}
+
+/* The daemon's certificate is that of `ca_file`. */
+static void assert_certificate(const struct attnd *attnd, const char *ca_file, bool is)
+{
+    struct request request = {.path = "/health/live", .ca_file = ca_file, .new_connection = true};
+    struct reply reply = request_send(attnd, &request);
+    assert_true((reply.curl_code == 0) == is);
+    reply_done(&reply);
+}
+
+static void test_certificate_read_again(void **state)
+{
+    (void)state;
+    struct folder folder = folder_new();
+    char *cert = folder_file(&folder, "cert.pem", NULL), *key = folder_file(&folder, "key.pem", NULL);
+    char *next_cert = folder_file(&folder, "next.pem", NULL), *next_key = folder_file(&folder, "next.key", NULL);
+    if (make_certificate(cert, key, "ec") && make_certificate(next_cert, next_key, "ec")) {
+        struct attnd *attnd = attnd_start("--tls-cert", cert, "--tls-key", key);
+        assert_certificate(attnd, cert, true);
+        assert_int_equal(rename(next_key, key), 0); /* half of the new pair */
+        (void)kill(attnd->pid, SIGHUP);
+        assert_true(attnd_logs(attnd, "do not fit together", 30));
+        assert_certificate(attnd, cert, true);
+
+        char *before = folder_file(&folder, "before.pem", NULL);
+        assert_int_equal(link(cert, before), 0);
+        assert_int_equal(rename(next_cert, cert), 0);
+        (void)kill(attnd->pid, SIGHUP);
+        assert_true(attnd_logs(attnd, "--tls-cert", 30) && attnd_logs(attnd, "read again", 30));
+        struct reply reply = request_send(attnd, &(struct request){.path = "/health/live", .ca_file = cert});
+        assert_int_equal(reply.status, 200); /* the connection that was open goes on */
+        assert_int_equal(reply.connection_count, 0);
+        reply_done(&reply);
+        assert_certificate(attnd, cert, true);
+        assert_certificate(attnd, before, false);
+        attnd_stop(attnd);
+        (void)unlink(before);
+        free(before);
+    }
+    (void)unlink(cert);
+    (void)unlink(key);
+    (void)unlink(next_cert);
+    (void)unlink(next_key);
+    (void)rmdir(folder.path);
+    free(cert);
+    free(key);
+    free(next_cert);
+    free(next_key);
+}
+
 static void test_tls_errors(void **state)
 {
     char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
@@ -274,8 +412,14 @@ static void test_tls_errors(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    HTTP_TEST(test_api_key), HTTP_TEST(test_api_key_file_errors), HTTP_TEST(test_cors),
-    HTTP_TEST(test_tls),     HTTP_TEST(test_tls_errors),
+    HTTP_TEST(test_api_key),
+    HTTP_TEST(test_api_key_file_errors),
+    HTTP_TEST(test_cors),
+    HTTP_TEST(test_tls),
+    HTTP_TEST(test_tls_errors),
+    HTTP_TEST(test_tls_versions),
+    HTTP_TEST(test_keys_read_again),
+    HTTP_TEST(test_certificate_read_again),
 };
 
 const struct group access_group = GROUP(tests);

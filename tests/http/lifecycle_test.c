@@ -340,6 +340,22 @@ static void test_second_signal(void **state)
     }
 }
 
+/* Signals that mean nothing here do not end it; SIGHUP finds no files to read. */
+static void test_other_signals(void **state)
+{
+    static const int signals[] = {SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE, SIGVTALRM, SIGPROF, SIGIO, SIGXFSZ};
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        (void)kill(attnd->pid, signals[i]);
+    (void)kill(attnd->pid, SIGRTMIN);
+    (void)kill(attnd->pid, SIGRTMAX);
+    sleep_s(0.2);
+    assert_live(attnd);
+    assert_true(attnd_logs(attnd, "SIGHUP: there is neither", 30));
+    attnd_stop(attnd);
+}
+
 /* Idle connections do not keep it from ending. */
 static void test_end_with_idle_connections(void **state)
 {
@@ -370,6 +386,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_end_while_asked),
     HTTP_TEST(test_drain_waits_for_a_body),
     HTTP_TEST(test_second_signal),
+    HTTP_TEST(test_other_signals),
     HTTP_TEST(test_end_with_idle_connections),
 };
 
