@@ -100,7 +100,6 @@ SERVER_OBJECTS := $(call objects,server/*.c server/*/*.c)
 UNIT_TESTS := $(call programs,tests/unit/*_test.c)
 SUPPORT_OBJECTS := $(filter-out $(UNIT_TESTS:=.o),$(call objects,tests/support/*.c tests/unit/*.c))
 HTTP_OBJECTS := $(call objects,tests/http/*.c)
-HTTP_TEST := $(if $(HTTP_OBJECTS),$(B)/tests/http_test)
 FUZZERS := $(call programs,tests/fuzz/fuzz_*.c)
 EXHAUSTIVE := $(call programs,tests/exhaustive/*.c)
 EXHAUSTIVE_TESTS := $(EXHAUSTIVE) $(B)/tests/unit/kernels_test
@@ -113,9 +112,9 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests tool-tests fuzzers browser-tests web licenses run docker deps clean test valgrind lint layers format \
-	fuzz mutations exhaustive arm64-check docker-test fresh-check bench bench-service bench-wire bench-latency bench-numbers bench-web \
-	test-deps lint-deps exhaustive-ready bench-ready help
+.PHONY: attnd unit-tests http-tests fuzzers browser-tests web licenses run docker deps clean check test test-long lint \
+	layers format fuzz mutations exhaustive arm64-check docker-test fresh-check bench bench-service bench-wire bench-latency \
+	bench-numbers bench-web test-deps lint-deps exhaustive-ready bench-ready help
 
 ##@ Build and run
 
@@ -123,10 +122,9 @@ attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there; plain `mak
 	$(if $(SANITIZER),@:,$(build_web))
 
 unit-tests: $(UNIT_TESTS)
-http-tests: $(B)/attnd $(HTTP_TEST)
-tool-tests: $(B)/tests/tools/defects
+http-tests: $(B)/attnd $(B)/tests/http_test
 fuzzers: $(FUZZERS)
-unit-tests http-tests tool-tests fuzzers:
+unit-tests http-tests fuzzers:
 	@:
 
 $(B)/attnd: $(SERVER_OBJECTS) $(LAYER_OBJECTS)
@@ -206,6 +204,72 @@ build_web = +@if [ ! -f web/package.json ]; then :; \
 browser-tests: $(B)/attnd $(WEB) tests/browser/node_modules/.package-lock.json
 	@:
 
+# ---- the tests ------------------------------------------------------------------------------------------------------
+# scripts/test asks for test-STAGE, which needs the totals of each of its runners, and removes them first: so each runs as soon as it
+# is built, while make builds what others need.
+
+L := build/logs$(if $(SANITIZER),/$(SANITIZER))
+run_test = @scripts/run-test $(basename $@)
+
+# Those that take longest go first.
+UNIT_NAMES := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*_test.c))
+UNIT_NAMES := $(filter composition_test bit_equality_test attention_test,$(UNIT_NAMES)) $(UNIT_NAMES)
+HTTP_NAMES := $(patsubst tests/http/%_test.c,%,$(wildcard tests/http/*_test.c))
+HTTP_QUICK := $(filter-out lifecycle limits memory times,$(HTTP_NAMES))
+
+.PHONY: $(addprefix test-,unit http quick valgrind address undefined thread corpus replay clients sample browser tools) defects
+test-unit: $(UNIT_NAMES:%=$(L)/unit/%.totals)
+test-valgrind: $(UNIT_NAMES:%=$(L)/valgrind/%.totals)
+test-http: $(HTTP_NAMES:%=$(L)/http/%.totals)
+test-quick: $(HTTP_QUICK:%=$(L)/http/%.totals)
+test-replay: $(patsubst tests/fuzz/%.c,$(L)/replay/%.totals,$(wildcard tests/fuzz/fuzz_*.c))
+test-clients: $(addprefix $(L)/clients/,triton.py.totals prometheus.py.totals numpy_safetensors.py.totals client.mjs.totals \
+	client.go.totals documents.totals)
+test-sample: $(L)/sample/number_exhaustive.totals
+test-browser: $(L)/browser/run.totals
+test-tools: $(patsubst tests/tools/%,$(L)/tools/%.totals,$(wildcard tests/tools/*_test))
+test-address test-undefined test-thread: test-%:
+	+@$(MAKE) --no-print-directory SANITIZER=$* test-http test-unit
+test-corpus:
+	+@$(MAKE) --no-print-directory SANITIZER=fuzz test-replay
+
+$(L)/unit/%.totals: $(B)/tests/unit/%
+	$(run_test) $<
+
+$(L)/valgrind/%.totals: $(B)/tests/unit/%
+	@ATTND_TEST_SLOW=1 scripts/run-test $(basename $@) valgrind $<
+
+$(L)/http/%.totals: $(B)/attnd $(B)/tests/http_test
+	@ATTND_BIN=$< scripts/run-test $(basename $@) $(B)/tests/http_test '$*.*'
+
+$(L)/replay/%.totals: $(B)/tests/fuzz/%
+	$(run_test) scripts/fuzz replay $*
+
+$(L)/clients/%.totals: $(B)/attnd $(WEB) build/clients/installed.txt
+	$(run_test) tests/clients/run $< $*
+
+# Go compiles its library once, for client.go.
+$(L)/clients/documents.totals: $(B)/attnd $(WEB) build/clients/installed.txt $(L)/clients/client.go.totals
+	@ATTND_BIN=$< GOCACHE=$(CURDIR)/build/clients/go scripts/run-test $(basename $@) build/clients/venv/bin/python tests/documents.py
+
+$(L)/sample/%.totals: $(B)/tests/exhaustive/%
+	$(run_test) $< 50000000
+
+$(L)/browser/%.totals: browser-tests
+	@ATTND_BIN=$(B)/attnd scripts/run-test $(basename $@) node tests/browser/$*.mjs
+
+$(L)/tools/%.totals: tests/tools/%
+	$(run_test) $<
+
+$(L)/tools/checkers_test.totals: defects
+defects: $(B)/tests/tools/defects
+	+@for sanitizer in address undefined thread; do \
+		$(MAKE) --no-print-directory SANITIZER=$$sanitizer build/$$sanitizer/tests/tools/defects || exit 1; done
+
+build/clients/installed.txt: tests/clients/requirements.txt
+	$(call say,PIP,build/clients/venv)
+	$(Q)tests/clients/venv
+
 # ---- what people type -----------------------------------------------------------------------------------------------
 # What installs libraries calls make again, so that they are seen, and starts with + to share the job server.
 
@@ -228,11 +292,14 @@ clean: ## removes build/
 
 ##@ Test
 
+check: test-deps ## for the minute after an edit: builds, then unit and HTTP tests that do less of the same
+	+@scripts/test check
+
 test: test-deps ## runs the tests (ONLY="unit http": some stages; SANITIZER=thread: unit and http under it)
 	+@scripts/test $(or $(ONLY),$(SANITIZER))
 
-valgrind: test-deps
-	+@scripts/test valgrind
+test-long: test-deps ## runs what `make test` leaves out: the unit tests under valgrind
+	+@scripts/test long
 
 lint: export LINT_FLAGS = $(COMPILE_FLAGS)
 lint: lint-deps ## checks format, defects, banned functions, scripts and openapi.yaml
@@ -281,7 +348,7 @@ bench-service: bench-ready ## requests beside FastAPI with PyTorch (5 GB to inst
 bench-wire: bench-ready ## tensors on the wire beside other languages, to bench/wire.md
 	@$$(bench/venv) bench/wire_report.py $(B) >$(B)/wire.md && cp $(B)/wire.md bench/wire.md && cat bench/wire.md
 
-bench-latency: $(B)/attnd $(B)/bench/latency ## small requests beside large ones, to bench/latency.md
+bench-latency: bench-ready ## small requests beside large ones, to bench/latency.md
 	@$(B)/bench/latency $(B)/attnd >$(B)/latency.md && cp $(B)/latency.md bench/latency.md && cat bench/latency.md
 
 bench-numbers: bench-ready ## reading and writing numbers beside jansson
