@@ -16,7 +16,8 @@
 /* Projections of fewer products (B*T*C*O) run on the caller alone: handing them to other threads would take longer. */
 #define PARALLEL_PRODUCTS_MIN ((size_t)1 << 18)
 
-typedef double outputs_sum __attribute__((vector_size(OUTPUTS_AT_ONCE * sizeof(double))));
+#define PAIRS (OUTPUTS_AT_ONCE / 2)
+typedef double pair __attribute__((vector_size(2 * sizeof(double)))); /* what every processor adds at once */
 
 struct projection {
     const struct tensor *x, *weight, *bias, *out;
@@ -49,28 +50,36 @@ static void weights_transpose(const struct projection *p, size_t first_output, s
             columns[c][k] = first_output + k < p->O ? (double)weight[(first_output + k) * p->C + first + c] : 0;
 }
 
+/* sums += x * columns, for `count` inputs of one row. */
+static void outputs_add(const float *x, double columns[INPUTS_AT_ONCE][OUTPUTS_AT_ONCE], size_t count,
+                        double sums[OUTPUTS_AT_ONCE])
+{
+    pair sum[PAIRS], column[PAIRS];
+    memcpy(sum, sums, sizeof sum);
+    for (size_t c = 0; c < count; c++) {
+        memcpy(column, columns[c], sizeof column);
+#pragma GCC unroll 4
+        for (size_t k = 0; k < PAIRS; k++)
+            sum[k] += (double)x[c] * column[k];
+    }
+    memcpy(sums, sum, sizeof sum);
+}
+
 /* Several outputs at once, since additions of one wait for each other: each is summed in the order of the inputs all the same. */
 static void rows_f32_in_f64(const struct projection *p, const float *x, float *out, size_t rows)
 {
     const float *bias = p->bias->data;
     for (size_t first_output = 0; first_output < p->O; first_output += OUTPUTS_AT_ONCE) {
         size_t outputs = size_min(OUTPUTS_AT_ONCE, p->O - first_output);
-        double columns[INPUTS_AT_ONCE][OUTPUTS_AT_ONCE];
-        outputs_sum sums[TOKEN_TILE];
+        double columns[INPUTS_AT_ONCE][OUTPUTS_AT_ONCE], sums[TOKEN_TILE][OUTPUTS_AT_ONCE];
         for (size_t r = 0; r < rows; r++)
             for (size_t k = 0; k < OUTPUTS_AT_ONCE; k++)
                 sums[r][k] = bias != NULL && k < outputs ? (double)bias[first_output + k] : 0;
         for (size_t first = 0; first < p->C; first += INPUTS_AT_ONCE) {
             size_t count = size_min(INPUTS_AT_ONCE, p->C - first);
             weights_transpose(p, first_output, first, count, columns);
-            for (size_t r = 0; r < rows; r++) {
-                outputs_sum sum = sums[r], column;
-                for (size_t c = 0; c < count; c++) {
-                    memcpy(&column, columns[c], sizeof column);
-                    sum += (double)x[r * p->C + first + c] * column;
-                }
-                sums[r] = sum;
-            }
+            for (size_t r = 0; r < rows; r++)
+                outputs_add(x + r * p->C + first, columns, count, sums[r]);
         }
         for (size_t r = 0; r < rows; r++)
             for (size_t k = 0; k < outputs; k++)
