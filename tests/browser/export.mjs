@@ -163,6 +163,23 @@ test("PNG and SVG show the same cells", async (t) => {
     equal((svg.match(/<title>/g) ?? []).length, 64, "cells");
     ok(svg.includes("<title>7 → 3: 0.2297</title>") && svg.includes("<title>0 → 5: masked</title>"), "their numbers");
     ok(/fill="rgb\(253,231,37\)"/.test(svg), "weight 1 in viridis");
+    await after(page, () => page.selectOption("#mode", "row"));
+    const perRow = readFileSync(await exported(page, "svg"), "utf8");
+    ok(/fill="rgb\(253,231,37\)"[^>]*><title>7 → 6: 0\.2423/.test(perRow), "the largest of row 7, per row");
+    await after(page, () => page.selectOption("#mode", "linear"));
+    await page.click("#labels summary");
+    await after(page, () => page.fill("#labels-cols", JSON.stringify(Array(8).fill("W".repeat(14)))));
+    await after(page, () => page.click("#labels button"));
+    await after(page, () => page.fill("#labels-rows", JSON.stringify(Array(8).fill("W".repeat(14)))));
+    const outside = await page.evaluate((text) => {
+        const host = document.createElement("div");
+        host.innerHTML = text;
+        document.body.append(host);
+        const box = host.firstChild.getBoundingClientRect(), all = [...host.querySelectorAll("text")].map((one) => one.getBoundingClientRect());
+        host.remove();
+        return all.filter(({ left, top, right, bottom }) => left < box.left || top < box.top || right > box.right || bottom > box.bottom).length;
+    }, readFileSync(await exported(page, "svg"), "utf8"));
+    equal(outside, 0, "labels that are clipped");
     await useView(page, "lines");
     const lines = readFileSync(await exported(page, "svg"), "utf8");
     equal((lines.match(/<path/g) ?? []).length, await page.locator("#lines path").count(), "lines");

@@ -105,40 +105,38 @@ function scoreLines(request, applied) {
     return lines;
 }
 
+function inputLines(request, run, dtype) {
+    const given = (...names) => names.filter((name) => request[name] !== undefined && request[name] !== null);
+    const seed = given("seed").map(() => `torch.manual_seed(${request.seed})`);
+    if (given("x").length) return [...seed, ...given("x", "context").map((name) => tensorLine(name, request[name], dtype)), ...projectionLines(request, run, dtype)];
+    const past = given("past_key").length ? [tensorLine("past_k", request.past_key, dtype), tensorLine("past_v", request.past_value, dtype)] : [];
+    return [...seed, ...["key", "query", "value"].map((name) => tensorLine(name[0], request[name], dtype)), ...past];
+}
+
+function softmaxLines({ sinks }) {
+    if (sinks !== undefined && sinks !== null)
+        return [`sinks = torch.tensor(${python(sinks.data ?? sinks)}, dtype=scores.dtype).reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)`,
+            "weights = torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]"];
+    return ["masked = (scores == float(\"-inf\")).all(-1, keepdim=True)  # rows with every key masked: their weights are 0",
+        "weights = scores.softmax(-1).masked_fill(masked, 0)"];
+}
+
+function outputLines({ projection }, dtype) {
+    const out = projection?.output, lines = ["output = weights @ v"];
+    if (!out) return lines;
+    const drawn = isTensorObject(out) && !out.data;
+    return [...lines, "output = output.transpose(1, 2).flatten(2)  # heads side by side",
+        drawn ? `w_output = torch.nn.Linear(output.shape[-1], ${out.shape[0]}, bias=False).weight.detach()` : tensorLine("w_output", out.weight ?? out, dtype),
+        `output = output @ w_output.T${out.bias ? ` + torch.tensor(${python(out.bias.data ?? out.bias)})` : ""}`];
+}
+
 // Throws an Error if the request has a feature that is not written here.
 export function pytorch(full, run = app.run) {
-    const request = plainRequest(full), applied = { ...run.applied, weightsRank: run.tensors.get("weights").shape.length };
-    const dtype = applied.precision, lines = ["import torch", ""], given = (name) => request[name] !== undefined && request[name] !== null;
-    if (given("seed")) lines.push(`torch.manual_seed(${request.seed})`);
-    if (given("x")) {
-        for (const name of ["x", "context"]) if (given(name)) lines.push(tensorLine(name, request[name], dtype));
-        lines.push(...projectionLines(request, run, dtype));
-    } else {
-        for (const name of ["key", "query", "value"]) lines.push(tensorLine(name[0], request[name], dtype));
-        if (given("past_key")) lines.push(tensorLine("past_k", request.past_key, dtype), tensorLine("past_v", request.past_value, dtype));
-    }
-    lines.push(...headLines(request), "");
-    if (applied.rope) {
-        const rope = ropeLines(request, applied);
-        if (!rope) throw new Error("RoPE beside a cache is not written here");
-        lines.push(...rope);
-    }
-    lines.push(...scoreLines(request, applied));
-    if (given("sinks")) {
-        lines.push(`sinks = torch.tensor(${python(request.sinks.data ?? request.sinks)}, dtype=scores.dtype).reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)`,
-            "weights = torch.cat([scores, sinks], -1).softmax(-1)[..., :-1]");
-    } else lines.push("masked = (scores == float(\"-inf\")).all(-1, keepdim=True)  # rows with every key masked: their weights are 0",
-        "weights = scores.softmax(-1).masked_fill(masked, 0)");
-    lines.push("output = weights @ v");
-    const out = request.projection?.output;
-    if (out) {
-        lines.push(`output = output.transpose(1, 2).flatten(2)  # heads side by side`);
-        if (isTensorObject(out) && !out.data) lines.push(`w_output = torch.nn.Linear(output.shape[-1], ${out.shape[0]}, bias=False).weight.detach()`);
-        else lines.push(tensorLine("w_output", out.weight ?? out, dtype));
-        lines.push(`output = output @ w_output.T${out.bias ? ` + torch.tensor(${python(out.bias.data ?? out.bias)})` : ""}`);
-    }
-    lines.push("", "print(weights)");
-    return lines.join("\n") + "\n";
+    const request = plainRequest(full), applied = { ...run.applied, weightsRank: run.tensors.get("weights").shape.length }, dtype = applied.precision;
+    const rope = applied.rope ? ropeLines(request, applied) : [];
+    if (!rope) throw new Error("RoPE beside a cache is not written here");
+    return ["import torch", "", ...inputLines(request, run, dtype), ...headLines(request), "", ...rope, ...scoreLines(request, applied),
+        ...softmaxLines(request), ...outputLines(request, dtype), "", "print(weights)", ""].join("\n");
 }
 
 export const LANGUAGES = [

@@ -4,14 +4,13 @@ import { app } from "./app.js";
 import { base } from "./api.js";
 import { h, svg } from "./dom.js";
 import { writeSafetensors } from "./files.js";
-import { bytes, cut, number, visible } from "./format.js";
-import { isMasked } from "./mask_reasons.js";
+import { bytes } from "./format.js";
+import { heatmapSvg } from "./heatmap_svg.js";
 import { plainRequest } from "./request.js";
 import { MEAN } from "./run.js";
 import { shortest } from "./tensor.js";
 
 const PNG_RATIO = 2, SVG_CELLS_MAX = 128 * 128, STANDALONE_BYTES_MAX = 64 << 20;
-const SVG_CELL = 40, SVG_LEFT = 90, SVG_TOP = 60;
 
 export function save(blob, name) {
     const link = h("a", { href: URL.createObjectURL(blob), download: name });
@@ -56,42 +55,12 @@ export async function png(view) {
 
 // A heat map as rectangles; a large one as an embedded PNG.
 async function mapSvg(view) {
-    const picture = app.picture(), { matrix, scale } = picture, { rows, cols } = matrix;
-    const small = rows * cols <= SVG_CELLS_MAX, cell = small ? Math.max(6, Math.min(SVG_CELL, 1600 / Math.max(rows, cols))) : 0;
-    if (!small) {
-        const reader = new FileReader(), blob = await png({ heatmap: view.heatmap });
-        await new Promise((resolve) => { reader.onload = resolve; reader.readAsDataURL(blob); });
-        const { width, height } = view.heatmap;
-        return svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height }, svg("image", { href: reader.result, width, height }));
-    }
-    const root = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width: SVG_LEFT + cols * cell + 8, height: SVG_TOP + rows * cell + 8,
-        "font-family": "system-ui, sans-serif", "font-size": Math.min(12, cell * 0.7) });
-    const hatch = svg("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-        svg("rect", { width: 6, height: 6, fill: "#fff" }), svg("rect", { width: 1, height: 6, fill: "#999" }));
-    const text = (x, y, anchor, content, fill = "#333", extra = {}) => {
-        const element = svg("text", { x, y, "text-anchor": anchor, "dominant-baseline": "middle", fill, ...extra });
-        element.textContent = content;
-        return element;
-    };
-    root.append(svg("defs", {}, hatch), svg("rect", { width: "100%", height: "100%", fill: "#fff" }));
-    const name = (labels, i) => (labels?.[i] === undefined ? String(i) : cut(visible(labels[i]), 14));
-    for (let i = 0; i < rows; i++) root.append(text(SVG_LEFT - 6, SVG_TOP + (i + 0.5) * cell, "end", name(picture.rowLabels, i)));
-    for (let j = 0; j < cols; j++) {
-        const x = SVG_LEFT + (j + 0.5) * cell;
-        root.append(text(x, SVG_TOP - 8, picture.colLabels ? "start" : "middle", name(picture.colLabels, j), "#333", picture.colLabels ? { transform: `rotate(-50 ${x} ${SVG_TOP - 8})` } : {}));
-    }
-    for (let i = 0; i < rows; i++)
-        for (let j = 0; j < cols; j++) {
-            const x = matrix.data[i * cols + j], masked = isMasked(picture, i, j);
-            const left = SVG_LEFT + j * cell, top = SVG_TOP + i * cell;
-            const rect = svg("rect", { x: left, y: top, width: cell, height: cell, fill: masked ? "url(#hatch)" : scale.css(x), stroke: "#fff", "stroke-width": 0.5 });
-            const title = svg("title");
-            title.textContent = `${name(picture.rowLabels, i)} → ${name(picture.colLabels, j)}: ${masked ? "masked" : number(x)}`;
-            rect.append(title);
-            root.append(rect);
-            if (cell >= 36 && !masked) root.append(text(left + cell / 2, top + cell / 2, "middle", x.toFixed(2), scale.ink(x), { "font-size": 10 }));
-        }
-    return root;
+    const picture = app.picture(), { rows, cols } = picture.matrix;
+    if (rows * cols <= SVG_CELLS_MAX) return heatmapSvg(picture);
+    const reader = new FileReader(), blob = await png({ heatmap: view.heatmap });
+    await new Promise((resolve) => { reader.onload = resolve; reader.readAsDataURL(blob); });
+    const { width, height } = view.heatmap;
+    return svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height }, svg("image", { href: reader.result, width, height }));
 }
 
 // Outside the page there is no style sheet: the colours are written into the elements.
