@@ -11,7 +11,7 @@
 #define GIB ((size_t)1 << 30)
 
 /* What the process takes besides requests, by measurement and with some room: under a cgroup's limit, one page too many is
- * the end of it. At rest 8 MiB are resident, most of them pages of libraries; docs/container.md has the numbers. */
+ * the end of it. At rest 8 MiB are resident, most of them pages of libraries; docs/operations.md has the numbers. */
 #define PROCESS_BYTES (16 * MIB)
 #define COMPUTING_THREAD_BYTES (8 * MIB) /* BLAS's packing buffer (1.5 MiB, more where pages are huge), stack, heap */
 #define SMALL_THREAD_BYTES (2 * MIB)     /* the same for one that runs small work */

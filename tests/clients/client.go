@@ -1,4 +1,4 @@
-// Go's standard library against a running daemon: the README's examples, safetensors, gzip. Prints TAP.
+// Go's standard library against a running daemon: the documents' examples, safetensors, gzip. Prints TAP.
 //
 //	tests/clients/examples.py | client HOST:PORT
 package main

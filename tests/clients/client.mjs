@@ -1,4 +1,4 @@
-// JavaScript with fetch against a running daemon, no package beside: the README's examples, safetensors, binary tensors. Prints TAP.
+// JavaScript with fetch against a running daemon, no package beside: the documents' examples, safetensors, binary tensors. Prints TAP.
 //
 //   tests/clients/examples.py | node tests/clients/client.mjs HOST:PORT
 import { readFileSync } from "node:fs";
