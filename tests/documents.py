@@ -170,7 +170,7 @@ def check_links():
 
 # ---- names in the code ----------------------------------------------------------------------------------------------
 
-CODE_FOLDERS = ["api", "core", "server", "web", "tests", "scripts"]
+CODE_FOLDERS = ["api", "core", "server", "web", "tests", "scripts", "bench"]
 FILE_NAME = re.compile(r"[a-z0-9_./-]+\.(c|h|js|mjs|json|dict)")
 IDENTIFIER = re.compile(r"[a-z0-9]+(_[a-z0-9]+)+")
 
