@@ -1,4 +1,8 @@
-/* environment.h: what the environment says about how much to test. */
+/* environment.h: what the environment says about how much to test.
+ *
+ *   ATTND_TEST_LONG=1   everything
+ *   neither             a part of what is drawn, so that a change is tried in a minute
+ *   ATTND_TEST_SLOW=1   less still: under a sanitizer, valgrind or qemu, where all takes many times as long. Wins over LONG. */
 #ifndef ATTND_TESTS_SUPPORT_ENVIRONMENT_H
 #define ATTND_TESTS_SUPPORT_ENVIRONMENT_H
 
@@ -13,16 +17,23 @@ static inline size_t environment_size(const char *name, size_t otherwise)
     return text && *text ? (size_t)strtoull(text, NULL, 10) : otherwise;
 }
 
-/* True under a sanitizer or valgrind, where everything takes many times as long: do less of the same. */
 static inline bool environment_slow(void)
 {
     return environment_size("ATTND_TEST_SLOW", 0) != 0;
 }
 
-/* For loops over cases: 1, or where things are slow `step`, so that one case in `step` is left. */
-static inline size_t environment_step(size_t step)
+/* For loops over cases: one in how many is tried, 1 where everything is. */
+static inline size_t environment_step(size_t quick, size_t slow)
 {
-    return environment_slow() ? step : 1;
+    if (environment_slow())
+        return slow;
+    return environment_size("ATTND_TEST_LONG", 0) != 0 ? 1 : quick;
+}
+
+/* How many cases of `count` to draw. */
+static inline size_t environment_cases(size_t count, size_t quick, size_t slow)
+{
+    return count / environment_step(quick, slow);
 }
 
 #endif

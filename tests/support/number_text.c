@@ -10,7 +10,7 @@
 
 size_t number_cases(size_t count)
 {
-    return environment_slow() ? count / 100 : count;
+    return environment_cases(count, 10, 100);
 }
 
 float number_draw_f32(struct draw *draw)

@@ -17,7 +17,7 @@ struct number_digits {
     int exponent;
 };
 
-/* How many cases to try: a hundredth under a sanitizer or valgrind. */
+/* How many of that many cases to try, as environment.h has it. */
 size_t number_cases(size_t count);
 
 /* Finite values of any bits. */

@@ -127,7 +127,7 @@ static bool *poison_rows(const struct attention_case *c, const struct tensor *vi
 
 static void check_poisoned(bool poison_the_value)
 {
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(3)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(1, 3)) {
         for (size_t p = 0; p < POISON_COUNT; p++) {
             struct attention_case c;
             struct case_results clean, poisoned;
@@ -163,7 +163,7 @@ static void poisoned_values(void **state)
 static void poisoned_queries_spoil_their_rows_only(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(3)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(1, 3)) {
         struct attention_case c;
         struct case_results clean, poisoned;
         struct draw draw = {seed + 1000};
@@ -215,7 +215,7 @@ static void poisoned_values_leave_the_weights_alone(void **state)
 static void poisoned_mask_under_another_ban(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(3)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(1, 3)) {
         struct attention_case c;
         struct case_results clean, poisoned;
         struct attention_dims dims = {seed % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 2, 60, 60 + 4 * seed, 8, 8};
@@ -250,7 +250,7 @@ static void edges_at_every_place_of_a_panel(void **state)
 {
     (void)state;
     struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 26, 608, 40, 40};
-    for (int64_t place = 0; place < 40; place += (int64_t)environment_step(3)) {
+    for (int64_t place = 0; place < 40; place += (int64_t)environment_step(1, 3)) {
         struct attention_case c;
         const int64_t offset = 540 + place;
         kernel_in_turn((size_t)place / 8);

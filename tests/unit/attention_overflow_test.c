@@ -122,7 +122,7 @@ static void extremes_equal_the_oracle(void **state)
     (void)state;
     static const size_t lengths[] = {4, 640, 130, 600, 17, 128}; /* whole panels of keys (640, 128), and others */
     for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++) {
-        for (size_t length = 0; length < 6; length += environment_step(2)) {
+        for (size_t length = 0; length < 6; length += environment_step(1, 2)) {
             for (size_t D = 1; D <= 16; D += 15) {
                 kernel_in_turn(k + length);
                 check_extreme(&extremes[k], DTYPE_F32, lengths[length], D, 0, k);

@@ -54,7 +54,7 @@ static void compute(const struct attention_case *c, unsigned wanted, const struc
 static void rows_sum_to_one(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(1, 5)) {
         struct attention_case c;
         struct case_results r;
         draw_case(&c, seed);
@@ -130,7 +130,7 @@ static void causal_prefix_is_unchanged_by_later_tokens(void **state)
     (void)state;
     static const size_t lengths[][2] = {{1, 2}, {5, 8}, {127, 129}, {128, 256}, {128, 700}, {129, 140}, {300, 513}};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-        for (size_t t = 0; t < 6; t += environment_step(3)) {
+        for (size_t t = 0; t < 6; t += environment_step(1, 3)) {
             size_t length = lengths[k][0], T = lengths[k][1];
             struct attention_dims dims = {t % 2 == 0 ? DTYPE_F32 : DTYPE_F64, 1, 1, 1, T, T, 24, 20};
             kernel_in_turn(t);
@@ -176,7 +176,7 @@ static void check_item(const struct attention_case *c, const char *what, struct 
 static void items_alone_and_in_a_batch_are_bit_equal(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(1, 5)) {
         struct attention_case c;
         struct case_results batch;
         draw_case(&c, seed);
@@ -200,7 +200,7 @@ static void items_alone_and_in_a_batch_are_bit_equal(void **state)
 static void layouts_are_bit_equal(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(1, 5)) {
         struct attention_case c;
         struct case_results r, other;
         struct draw layout = {seed};
@@ -228,7 +228,7 @@ static void layouts_are_bit_equal(void **state)
 static void results_asked_for_or_not_are_bit_equal(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(1, 5)) {
         struct attention_case c;
         struct case_results all, some;
         draw_case(&c, seed);
@@ -253,7 +253,7 @@ static void executors_are_bit_equal(void **state)
 {
     (void)state;
     static const size_t worker_counts[] = {1, 2, 5};
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(1, 5)) {
         struct attention_case c;
         struct case_results alone, spread;
         draw_case(&c, seed);
@@ -276,7 +276,7 @@ static void executors_are_bit_equal(void **state)
 static void order_of_keys_does_not_matter(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(5)) {
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(1, 5)) {
         struct attention_dims dims = {seed % 2 ? DTYPE_F32 : DTYPE_F64, 1, 2, 1, 20, 3 + 40 * seed, 16, 16};
         struct attention_case c;
         struct case_results forwards, backwards;

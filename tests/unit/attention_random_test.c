@@ -1,7 +1,7 @@
 /* Thousands of small cases, each with its own shape and its own mix of options and results, against the oracle.
  *
- *   ATTENTION_CASES  how many (default CASES_DEFAULT; CASES_SLOW under sanitizers and valgrind)
- *   ATTENTION_SEED   the first one's seed (default 1): with ATTENTION_CASES=1, the one case that failed */
+ *   ATTND_RANDOM_CASES  how many; CASE_COUNT or a part of it unless said otherwise
+ *   ATTND_RANDOM_SEED   the first one's seed, 1 unless said otherwise: with ATTND_RANDOM_CASES=1, the one case that failed */
 #include "core/size.h"
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
@@ -10,8 +10,7 @@
 #include "tests/support/environment.h"
 #include "tests/support/worker_pool.h"
 
-#define CASES_DEFAULT 1000
-#define CASES_SLOW 100
+#define CASE_COUNT 1000
 #define TOKENS_MAX 70
 
 static struct attention_dims draw_dims(struct draw *draw)
@@ -56,11 +55,11 @@ static unsigned draw_options(struct draw *draw)
     return options;
 }
 
-static void compositions(void **state)
+static void random_cases(void **state)
 {
     (void)state;
-    size_t case_count = environment_size("ATTENTION_CASES", environment_slow() ? CASES_SLOW : CASES_DEFAULT),
-           first_seed = environment_size("ATTENTION_SEED", 1);
+    size_t case_count = environment_size("ATTND_RANDOM_CASES", environment_cases(CASE_COUNT, 4, 10)),
+           first_seed = environment_size("ATTND_RANDOM_SEED", 1);
     struct worker_pool workers;
     worker_pool_init(&workers, 2);
     for (size_t k = 0; k < case_count; k++) {
@@ -79,7 +78,7 @@ static void compositions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compositions),
+        cmocka_unit_test(random_cases),
     };
     return cmocka_run_group_tests(tests, core_setup, NULL);
 }

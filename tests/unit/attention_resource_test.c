@@ -62,7 +62,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     struct worker_pool workers;
     worker_pool_init(&workers, 3);
-    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT * 2; k += environment_step(3)) {
+    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT * 2; k += environment_step(1, 3)) {
         struct attention_dims dims = {k % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 1, 20 + 13 * k, 30 + 17 * k, 12, 10};
         struct attention_case c;
         struct case_results r;
@@ -120,7 +120,7 @@ static void check_every_stop(const struct attention_case *c, struct case_results
 static void every_stop_is_a_deadline(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT; k += environment_step(3)) {
+    for (size_t k = 0; k < MIX_COUNT * WANTED_COUNT; k += environment_step(1, 3)) {
         struct attention_dims dims = {k % 2 ? DTYPE_F32 : DTYPE_F64, 2, 2, 1, 150, 530, 8, 8};
         struct attention_case c;
         struct case_results r;

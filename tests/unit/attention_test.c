@@ -59,7 +59,7 @@ static size_t draw_divisor(struct draw *draw, size_t of)
 static void drawn_sizes(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1000; seed < 1040; seed += environment_step(7)) {
+    for (uint64_t seed = 1000; seed < 1040; seed += environment_step(2, 7)) {
         struct draw draw = {seed};
         struct attention_dims dims = {
             .dtype = both[draw_size(&draw, 0, 1)],
@@ -109,7 +109,7 @@ static void each_option_alone(void **state)
 {
     (void)state;
     for (unsigned option = 1; option < CASE_OPTIONS_ALL; option <<= 1) {
-        for (uint64_t seed = 0; seed < 6; seed += environment_step(4)) {
+        for (uint64_t seed = 0; seed < 6; seed += environment_step(1, 4)) {
             struct attention_dims dims = {both[seed % 2], 2, 2, 1, 40 + 50 * seed, 70 + 30 * seed, 12, 10};
             check_drawn(&dims, option, RESULTS_ALL, seed);
         }
@@ -122,7 +122,7 @@ static void each_result_alone(void **state)
     static const unsigned options[] = {0, CASE_CAUSAL, CASE_EVERYTHING, CASE_ADDED_MASK | CASE_SOFTCAP | CASE_SINKS};
     for (enum result_name name = 0; name < RESULT_COUNT; name++) {
         for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
-            for (size_t t = 0; t < 6; t += environment_step(5)) {
+            for (size_t t = 0; t < 6; t += environment_step(3, 5)) {
                 struct attention_dims dims = {both[t % 2], 1, 2, 2, 133, 130, 22, 10};
                 check_drawn(&dims, options[k], 1U << name, t);
             }

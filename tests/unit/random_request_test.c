@@ -1,6 +1,6 @@
 /* Requests drawn over all fields of POST /attention together, each reply held against request_oracle.h.
  *
- *   ATTND_RANDOM_REQUESTS  how many; 10000 unless said otherwise
+ *   ATTND_RANDOM_REQUESTS  how many; REQUEST_COUNT or a part of it unless said otherwise
  *   ATTND_RANDOM_SEED      the first one's seed
  *
  * A failure names the request's seed. A count of 1 shows the request. */
@@ -88,7 +88,7 @@ static void check_request(uint64_t seed, bool shown)
 static void random_requests(void **state)
 {
     (void)state;
-    size_t count = environment_size("ATTND_RANDOM_REQUESTS", environment_slow() ? REQUEST_COUNT / 25 : REQUEST_COUNT);
+    size_t count = environment_size("ATTND_RANDOM_REQUESTS", environment_cases(REQUEST_COUNT, 5, 25));
     uint64_t first = environment_size("ATTND_RANDOM_SEED", 0);
     for (uint64_t k = 0; k < count; k++)
         check_request(first + k, count == 1);
