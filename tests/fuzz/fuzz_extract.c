@@ -60,7 +60,7 @@ static bool is_placeholder(const json_t *document, size_t *ret)
     return true;
 }
 
-/* Each extracted array has one stand-in, in the order of the text. `next` counts them. */
+/* Each extracted array has one placeholder, in the order of the text. `next` counts them. */
 static void check_placeholders(const json_t *document, size_t *next)
 {
     size_t index;
@@ -199,9 +199,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool scanned = extract_scan((const char *)data, size, NULL, &arena, &extract, &err);
     CHECK(scanned == (err.code == ERROR_NONE));
 
-    json_error_t fault = {0};
+    json_error_t error = {0};
     bool has_nul = memchr(data, 0, size) != NULL; /* jansson 2.14 drops one that follows a number */
-    json_t *tree = has_nul ? NULL : json_loadb((const char *)data, size, JANSSON_FLAGS, &fault);
+    json_t *tree = has_nul ? NULL : json_loadb((const char *)data, size, JANSSON_FLAGS, &error);
     if (!scanned) {
         CHECK(tree == NULL || err.code == ERROR_TOO_LARGE || err.code == ERROR_INVALID);
     } else {
@@ -217,7 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if (document != NULL && is_read) {
             /* More than JSON: the non-finite tokens, and integers of any size. */
             CHECK(has(data, size, "NaN") || has(data, size, "Infinity") ||
-                  json_error_code(&fault) == json_error_numeric_overflow);
+                  json_error_code(&error) == json_error_numeric_overflow);
         }
         json_decref(document);
     }

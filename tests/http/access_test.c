@@ -224,7 +224,7 @@ static void test_tls(void **state)
         struct attnd *attnd = attnd_start("--tls-cert", cert, "--tls-key", key, "--max-body", "100K", "--request-timeout", "3");
         check_tls(attnd, cert);
 
-        /* Plain HTTP, silence and a client that goes away in the middle harm nobody. */
+        /* Plain HTTP, silence and a client that goes away in the middle harm no other client. */
         int fd = raw_connect(attnd), silent = raw_connect(attnd);
         raw_send(fd, "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n");
         char *answer = raw_read(fd, 30);

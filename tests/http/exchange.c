@@ -13,18 +13,18 @@
 
 struct buffer {
     char *data; /* NUL-terminated */
-    size_t bytes, room;
+    size_t bytes, capacity;
 };
 
 static bool buffer_add(struct buffer *buffer, const char *data, size_t bytes)
 {
-    if (bytes >= buffer->room - buffer->bytes) {
-        size_t room = 2 * (buffer->bytes + bytes) + 1024;
-        char *grown = realloc(buffer->data, room);
+    if (bytes >= buffer->capacity - buffer->bytes) {
+        size_t capacity = 2 * (buffer->bytes + bytes) + 1024;
+        char *grown = realloc(buffer->data, capacity);
         if (grown == NULL)
             return false;
         buffer->data = grown;
-        buffer->room = room;
+        buffer->capacity = capacity;
     }
     memcpy(buffer->data + buffer->bytes, data, bytes);
     buffer->bytes += bytes;

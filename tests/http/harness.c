@@ -207,16 +207,16 @@ void attnd_stop(struct attnd *attnd)
 
 char *attnd_log(const struct attnd *attnd)
 {
-    size_t bytes = 0, room = 65536;
-    char *text = malloc(room);
+    size_t bytes = 0, capacity = 65536;
+    char *text = malloc(capacity);
     int fd = open(attnd->log_file, O_RDONLY | O_CLOEXEC);
     assert_non_null(text);
-    for (ssize_t got; fd >= 0 && (got = read(fd, text + bytes, room - 1 - bytes)) > 0;) {
+    for (ssize_t got; fd >= 0 && (got = read(fd, text + bytes, capacity - 1 - bytes)) > 0;) {
         bytes += (size_t)got;
-        if (room - 1 - bytes > 0)
+        if (capacity - 1 - bytes > 0)
             continue;
-        room *= 2;
-        char *grown = realloc(text, room);
+        capacity *= 2;
+        char *grown = realloc(text, capacity);
         assert_non_null(grown);
         text = grown;
     }

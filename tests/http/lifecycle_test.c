@@ -284,7 +284,7 @@ static void *client_loop(void *argument)
     return NULL;
 }
 
-/* Those who never cease to ask do not keep it from ending. */
+/* Clients that never stop sending requests do not keep it from ending. */
 static void test_end_while_asked(void **state)
 {
     pthread_t askers[4];

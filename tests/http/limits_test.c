@@ -184,7 +184,7 @@ static void test_memory_is_waited_for(void **state)
     attnd_stop(attnd);
 }
 
-/* A reply that nobody reads keeps its memory; who waits for that gets it once the reader is gone. */
+/* A reply that is not read keeps its memory; a request that waits for that memory gets it once the reader is gone. */
 static void test_memory_returned_to_a_waiter(void **state)
 {
     static const char json[] =
@@ -290,7 +290,7 @@ static void test_max_connections(void **state)
     for (size_t i = 0; i < 4; i++)
         fds[i] = raw_connect(attnd);
     sleep_s(0.2);
-    for (size_t i = 0; i < 40; i++) { /* more than there is room for at once */
+    for (size_t i = 0; i < 40; i++) { /* more than fit at once */
         char *healthy = answer_on_own_connection(attnd, "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n");
         assert_int_equal(strncmp(healthy, "HTTP/1.1 200 ", 13), 0);
         assert_non_null(strstr(healthy, "\r\nConnection: close\r\n"));

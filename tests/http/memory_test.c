@@ -39,7 +39,7 @@ static void check_status(const struct attnd *attnd, const char *json, long statu
 
 #define LONG_TOKENS 16384
 #define LONG_BYTES_MAX (200 * MIB) /* beyond the body */
-#define NUMBER_BYTES 8             /* "0.xxxx," and room */
+#define NUMBER_BYTES 8             /* "0.xxxx," and more */
 
 /* `tokens` times 64 numbers below 1, as nested arrays. Returns the end of the text. */
 static char *put_tokens(char *to, size_t tokens)
@@ -130,7 +130,7 @@ static void test_huge_shapes(void **state)
 #define MIXED_REQUESTS 10000
 #define FLAT_BYTES (2 * MIB)
 
-/* Sends request number `n`: each of the cases in turn, and other routes in between. */
+/* Sends request number `n`: one case after the other, and other routes in between. */
 static void send_mixed(const struct attnd *attnd, const json_t *cases, size_t n)
 {
     static const char *const paths[] = {"/health/live", "/health/ready", "/nothing", "/attention", "/v2/models/attention"};

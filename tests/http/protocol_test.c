@@ -63,7 +63,7 @@ static void test_pipelined(void **state)
     free(post_text);
 }
 
-/* What comes behind a request whose job runs is kept, and answered in its turn. */
+/* What comes behind a request that is being computed is kept, and answered after it. */
 static void test_pipelined_behind_a_long_job(void **state)
 {
     (void)state;

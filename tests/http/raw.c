@@ -70,21 +70,21 @@ void raw_send(int fd, const char *text)
 
 char *raw_read(int fd, double seconds)
 {
-    size_t bytes = 0, room = 65536;
-    char *text = malloc(room);
+    size_t bytes = 0, capacity = 65536;
+    char *text = malloc(capacity);
     double until = seconds_now() + seconds;
     assert_non_null(text);
     for (double left; (left = until - seconds_now()) > 0;) {
         struct pollfd readable = {.fd = fd, .events = POLLIN};
         if (poll(&readable, 1, (int)(left * 1000) + 1) <= 0)
             continue;
-        ssize_t got = recv(fd, text + bytes, room - 1 - bytes, 0);
+        ssize_t got = recv(fd, text + bytes, capacity - 1 - bytes, 0);
         if (got <= 0)
             break;
         bytes += (size_t)got;
-        if (room - bytes < 4096) {
-            room *= 2;
-            char *grown = realloc(text, room);
+        if (capacity - bytes < 4096) {
+            capacity *= 2;
+            char *grown = realloc(text, capacity);
             assert_non_null(grown);
             text = grown;
         }

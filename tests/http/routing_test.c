@@ -132,7 +132,7 @@ static void test_options(void **state)
     (void)close(fd);
 }
 
-/* A body that nobody wants does not cost a small request its connection. */
+/* A body that is not read does not cost a small request its connection. */
 static void test_body_of_refused_request_is_skipped(void **state)
 {
     (void)state;

@@ -28,7 +28,7 @@ static void test_deadline_while_computing(void **state)
     attnd_stop(attnd);
 }
 
-/* Who waits in the queue is answered at the deadline, too, not only when a thread gets there. */
+/* A request in the queue is answered at its deadline, not only when a worker takes it. */
 static void test_deadline_in_the_queue(void **state)
 {
     (void)state;

@@ -102,11 +102,11 @@ static char *deflated(const char *text, size_t bytes, size_t *ret_bytes)
 
 static char *inflated(const struct reply *reply, size_t *ret_bytes)
 {
-    const size_t room = (size_t)64 << 20;
-    char *out = malloc(room);
+    const size_t capacity = (size_t)64 << 20;
+    char *out = malloc(capacity);
     assert_non_null(out);
     z_stream stream = {.next_in = (Bytef *)reply->body, .avail_in = (uInt)reply->body_bytes, .next_out = (Bytef *)out};
-    stream.avail_out = (uInt)room;
+    stream.avail_out = (uInt)capacity;
     assert_int_equal(inflateInit2(&stream, 15 + 16), Z_OK);
     assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
     assert_int_equal(stream.avail_in, 0);

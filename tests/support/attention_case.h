@@ -1,8 +1,8 @@
-/* attention_case.h: an attention problem drawn from a seed, in storage of its own, and places for its results.
+/* attention_case.h: attention's inputs and options drawn from a seed, in storage of its own, and buffers for the results.
  *
  *   struct attention_case c;
  *   attention_case_init(&c, &dims, CASE_CAUSAL | CASE_STRIDES, seed);
- *   ... c.problem ...
+ *   ... c.params ...
  *   attention_case_done(&c);
  *
  * The same dims, options and seed give the same case. */
@@ -79,7 +79,7 @@ struct case_results {
 
 struct tensor *result_at(struct attention_results *results, enum result_name name);
 
-/* Room for the results in the bit set `wanted`, 1 << RESULT_*, the others absent. Contiguous where `layout` is NULL, else
+/* Buffers for the results in the bit set `wanted`, 1 << RESULT_*, the others absent. Contiguous where `layout` is NULL, else
  * of drawn layouts. */
 void case_results_init(struct case_results *r, const struct attention_dims *dims, unsigned wanted, struct draw *layout);
 void case_results_done(struct case_results *r);

@@ -106,7 +106,7 @@ void fuzz_call(const struct api_protocol *protocol, const struct api_request *re
     post(protocol, request, 1, &unaligned);
     check(&aligned);
     check(&unaligned);
-    /* Without a copy less memory is asked for, so a limit may tell the two apart. */
+    /* Without a copy less memory is needed, so a limit may hold for one of the two alone. */
     if (aligned.call.reply.status != 413 && unaligned.call.reply.status != 413)
         CHECK(aligned.bytes == unaligned.bytes && memcmp(aligned.body, unaligned.body, aligned.bytes) == 0);
     answer_done(&aligned);

@@ -27,7 +27,7 @@ double number_draw_f64(struct draw *draw);
 /* The length of the number that [text, text + bytes) begins with; 0 for none. */
 size_t number_bytes(const char *text, size_t bytes);
 
-/* Takes apart a text that is a number as a whole. */
+/* Parses a text that is a number as a whole. */
 void number_digits_init(struct number_digits *digits, const char *text, size_t bytes);
 
 /* Writes them, NUL-terminated, in the form that number_write.h promises. Returns the length. */

@@ -33,7 +33,7 @@ struct random_tensor {
     enum random_tensor_form form;
     bool boolean;
     size_t rank, shape[4];
-    double *values; /* owned, row-major; NULL: not in the request */
+    double *values; /* owned, row-major; NULL: left to the seed, or absent */
 };
 
 enum random_tensor_name {

@@ -1,4 +1,4 @@
-/* A few bytes of request that ask for as much as numbers can say: refused from the shapes alone, or answered, but at once.
+/* A few bytes of request that demand as much as numbers can say: refused from the shapes alone, or answered, but at once.
  *
  * Each axis is empty, short, long or the longest there is, in every combination; an empty axis makes tensors free of charge
  * whatever the others say, and loops over those others would never end. */
@@ -17,7 +17,7 @@
 #define MEMORY_BYTES_SLOW ((size_t)4 << 20) /* where everything takes long */
 #define ALARM_S 300                         /* for a test as a whole */
 #define SECONDS_MAX 5.0                     /* of the processor, for one request: 64 MiB of text are read back, too */
-#define STOPS_AFTER 20                      /* how often a request may ask whether it is still wanted */
+#define STOPS_AFTER 20                      /* how often a request may check whether it was stopped */
 #define BODY_BYTES_MAX 1000
 
 static const char *const results =

@@ -1,4 +1,4 @@
-/* No room: the n-th allocation fails, the limits grant nothing, the arena is as small as can be. Each ends in a clean reply. */
+/* Out of memory: the n-th allocation fails, the limits grant nothing, the arena is as small as can be. Each ends in a clean reply. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,7 +175,7 @@ static void test_products(void **state)
     }
 }
 
-/* What is wrong with a request is found before memory is asked for, as far as its shapes tell. */
+/* Errors that shapes show are found before memory is reserved. */
 static void test_nothing_is_reserved_in_vain(void **state)
 {
     (void)state;

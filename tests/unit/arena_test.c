@@ -1,4 +1,4 @@
-/* The arena's cap, its alignment, and what it does when there is no room. */
+/* The arena's cap, its alignment, and what it does when memory runs out. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void no_bytes_give_a_pointer(void **state)
     arena_done(&arena);
 }
 
-/* Where a small allocation opens a block, the large one after it still finds its room. */
+/* Where a small allocation opens a block, the large one after it still fits. */
 static void costs_suffice_small_before_large(void **state)
 {
     (void)state;

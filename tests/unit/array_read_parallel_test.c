@@ -131,7 +131,7 @@ static void faults_are_the_same(void **state)
     for (size_t i = 0; i < count; i++) {
         size_t bytes = write_text(&draw, &shapes[i % (sizeof shapes / sizeof shapes[0])], false, text);
         memcpy(broken, text, bytes);
-        for (size_t faults = draw_size(&draw, 1, 3); faults > 0; faults--) {
+        for (size_t errors = draw_size(&draw, 1, 3); errors > 0; errors--) {
             size_t at = draw_size(&draw, 1, bytes - 2);
             char put = bytes_put[draw_size(&draw, 0, sizeof bytes_put - 2)];
             size_t kind = draw_size(&draw, 0, 2), from = kind == 2 ? at + 1 : at, to = kind == 1 ? at + 1 : at;

@@ -81,7 +81,7 @@ static const struct {
     enum dtype dtype;
     enum error_code code;
     const char *pointer, *message;
-} faults[] = {
+} errors[] = {
     /* Ragged. */
     {"[[1,2],[3,4,5]]", DTYPE_F32, ERROR_INVALID, "/x/1", "ragged: 3 numbers where the rows before hold 2"},
     {"[[1,2],[3,4],[5]]", DTYPE_F32, ERROR_INVALID, "/x/2", "ragged: 1 number where the rows before hold 2"},
@@ -167,13 +167,13 @@ static const struct {
 static void faults_say_what_and_where(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++) {
+    for (size_t k = 0; k < sizeof errors / sizeof errors[0]; k++) {
         struct extracted extracted;
-        assert_true(extracted_init(&extracted, faults[k].text, strlen(faults[k].text)));
-        assert_null(extracted_read(&extracted, 0, faults[k].dtype));
-        assert_string_equal(extracted.err.text, faults[k].message);
-        assert_string_equal(extracted.err.pointer, faults[k].pointer);
-        assert_int_equal(extracted.err.code, faults[k].code);
+        assert_true(extracted_init(&extracted, errors[k].text, strlen(errors[k].text)));
+        assert_null(extracted_read(&extracted, 0, errors[k].dtype));
+        assert_string_equal(extracted.err.text, errors[k].message);
+        assert_string_equal(extracted.err.pointer, errors[k].pointer);
+        assert_int_equal(extracted.err.code, errors[k].code);
         extracted_done(&extracted);
     }
 }
@@ -196,9 +196,9 @@ static void check_agrees(struct extracted *extracted, size_t index)
 static void checking_finds_the_same_faults(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++) {
+    for (size_t k = 0; k < sizeof errors / sizeof errors[0]; k++) {
         struct extracted extracted;
-        assert_true(extracted_init(&extracted, faults[k].text, strlen(faults[k].text)));
+        assert_true(extracted_init(&extracted, errors[k].text, strlen(errors[k].text)));
         check_agrees(&extracted, 0);
         extracted_done(&extracted);
     }
@@ -215,7 +215,7 @@ static void checking_finds_the_same_faults(void **state)
     extracted_done(&extracted);
 }
 
-/* How clients put separators: compact, Python's json, indented, and nobody's. */
+/* How clients put separators: compact, Python's json, indented, and as no library does. */
 static const char *const separators[][2] = {{"", ""}, {"", " "}, {"\n    ", "\n    "}, {" \t", "\r\n"}};
 
 static char *write_array(struct draw *draw, size_t rank, const size_t *shape, const char *const separator[2], float **value,

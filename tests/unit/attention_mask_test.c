@@ -14,7 +14,7 @@
 
 #define SEED_COUNT 24
 
-/* All but the stages before the bans, which do show what a masked key holds. */
+/* All but the stages before the mask, which do show what a masked key holds. */
 #define POISONED_RESULTS (RESULTS_ALL & ~(1U << RESULT_SCORES | 1U << RESULT_CAPPED_SCORES))
 
 static const double poisons[] = {NAN, INFINITY, -INFINITY};
@@ -237,7 +237,7 @@ static void poisoned_mask_under_another_ban(void **state)
                 store(&mask, b, h, i, j, poisons[k % 2]);
         }
         check_compute(&c, &poisoned, NULL);
-        check_same_results(&c, "a mask's poison under a ban", &clean, &poisoned);
+        check_same_results(&c, "a mask's poison at masked keys", &clean, &poisoned);
         case_results_done(&clean);
         case_results_done(&poisoned);
         attention_case_done(&c);
@@ -264,7 +264,7 @@ static void edges_at_every_place_of_a_panel(void **state)
     }
 }
 
-/* NaN everywhere and every key masked, by each of the ways to ban one: zeros, -infinity, and a count. */
+/* NaN everywhere and every key masked, by each of the ways to mask one: zeros, -infinity, and a count. */
 static void fully_masked_rows_are_zero(void **state)
 {
     (void)state;

@@ -143,7 +143,7 @@ static void extremes_with_bans(void **state)
     }
 }
 
-/* The smallest and largest finite numbers as masks, as libraries write them for "masked": finite, so not a ban. */
+/* The smallest and largest finite numbers as masks, as libraries write them for "masked": finite, so added. */
 static void finite_sentinels_in_the_mask(void **state)
 {
     (void)state;

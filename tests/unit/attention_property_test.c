@@ -24,7 +24,7 @@ static const unsigned option_mixes[] = {
 };
 #define MIX_COUNT (sizeof option_mixes / sizeof *option_mixes)
 
-/* Sizes that span a tile or two, options in turn. */
+/* Sizes that span a tile or two, with each mix of options. */
 static void draw_case(struct attention_case *c, uint64_t seed)
 {
     struct draw draw = {seed};
@@ -120,7 +120,7 @@ static void check_prefix(const struct attention_case *c, struct case_results *wh
     }
 }
 
-/* All but the stages before the bans, which show the later keys. */
+/* All but the stages before the mask, which show the later keys. */
 #define PREFIX_RESULTS (RESULTS_ALL & ~(1U << RESULT_SCORES | 1U << RESULT_CAPPED_SCORES))
 
 /* Under a causal mask the first tokens don't see the later ones: not a bit of their results depends on the later numbers, and
@@ -196,7 +196,7 @@ static void items_alone_and_in_a_batch_are_bit_equal(void **state)
     }
 }
 
-/* Where the numbers lie in memory does not change them: inputs copied to contiguous memory, results to other layouts. */
+/* The layout in memory changes no number: inputs copied to contiguous memory, results to other layouts. */
 static void layouts_are_bit_equal(void **state)
 {
     (void)state;

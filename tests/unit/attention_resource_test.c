@@ -1,4 +1,4 @@
-/* Memory and time: no allocation may fail unnoticed, the cost is a bound, and who no longer wants the work gets an error. */
+/* Memory and time: no allocation fails unnoticed, the cost is a bound, and a computation that was stopped returns an error. */
 #include <stdlib.h>
 
 #include "tests/support/attention_case.h"
@@ -96,7 +96,7 @@ static void every_allocation_of_an_overflow_may_fail(void **state)
     }
 }
 
-/* Stops at the n-th question, for every n until it is asked no more; `workers` says how many threads take part. */
+/* Stops at the n-th call of stopped, for every n until there is no further call; `workers` says how many threads take part. */
 static void check_every_stop(const struct attention_case *c, struct case_results *r, size_t worker_count)
 {
     struct error err;
@@ -134,7 +134,7 @@ static void every_stop_is_a_deadline(void **state)
     }
 }
 
-/* What has to be done before one more question is asked is bounded: a large problem asks many times. */
+/* The work between two calls of stopped is bounded: a large computation makes many. */
 static void large_problems_ask_often(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void cost_grows_with_keys_only(void **state)
     }
 }
 
-/* Panels are of a wave of heads, however many there are. */
+/* Panels hold one group of heads, however many heads there are. */
 static void cost_does_not_grow_with_heads(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* The promise that an item has the same bits alone or in a batch, on one thread or several, with or without the weights or any
- * other result asked for: over every option of a problem alone, every two of them, and all together.
+ * other result asked for: over every option alone, every two of them, and all together.
  *
  * One batch of 8, all results, on the caller is what everything else is held against. */
 #include <stdio.h>

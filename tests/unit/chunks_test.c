@@ -36,16 +36,16 @@ static char *concatenated(const struct api_reply *reply)
     return text;
 }
 
-/* The tensor twice, in room of just its size; new. */
+/* The tensor twice, in a buffer of just its size; new. */
 static char *write_twice(const struct tensor *t, struct number_style style, const struct executor *executor)
 {
-    size_t room_bytes = CHUNKS_FRAME_BYTES + 2 * chunks_bytes_max(t->dtype, t->rank, t->shape, style);
-    char *room = malloc(room_bytes);
-    assert_non_null(room);
+    size_t buffer_bytes = CHUNKS_FRAME_BYTES + 2 * chunks_bytes_max(t->dtype, t->rank, t->shape, style);
+    char *buffer = malloc(buffer_bytes);
+    assert_non_null(buffer);
     struct chunks parts;
     struct api_reply reply = {0};
     struct error err = {0};
-    chunks_init(&parts, room, room_bytes, 2 * chunks_count_max(tensor_count(t)), executor);
+    chunks_init(&parts, buffer, buffer_bytes, 2 * chunks_count_max(tensor_count(t)), executor);
     writer_add(&parts.writer, "[");
     chunks_tensor(&parts, t, style);
     writer_add(&parts.writer, ",");
@@ -60,7 +60,7 @@ static char *write_twice(const struct tensor *t, struct number_style style, cons
     else
         assert_int_equal(reply.chunk_count, 0);
     char *text = concatenated(&reply);
-    free(room);
+    free(buffer);
     return text;
 }
 
@@ -134,7 +134,7 @@ static void parts_are_the_text_of_one(void **state)
     free(wide);
 }
 
-/* The longest numbers in the worst of shapes fill no more than their room: asserted where they are written. */
+/* The longest numbers in the worst of shapes fit their buffer: asserted where they are written. */
 static void rooms_are_large_enough(void **state)
 {
     (void)state;
@@ -176,9 +176,9 @@ static void writing_stops(void **state)
     const size_t count = ELEMENTS;
     const struct number_style style = {.digits = DTYPE_F64, .decimals = -1};
     struct tensor t = tensor_contiguous(wide, DTYPE_F64, 1, &count);
-    size_t room_bytes = CHUNKS_FRAME_BYTES + chunks_bytes_max(DTYPE_F64, 1, &count, style);
-    char *room = malloc(room_bytes);
-    assert_non_null(room);
+    size_t buffer_bytes = CHUNKS_FRAME_BYTES + chunks_bytes_max(DTYPE_F64, 1, &count, style);
+    char *buffer = malloc(buffer_bytes);
+    assert_non_null(buffer);
     for (size_t after = 0; after < 3; after++) {
         struct worker_pool pool;
         struct chunks parts;
@@ -187,12 +187,12 @@ static void writing_stops(void **state)
         struct error err = {0};
         worker_pool_init(&pool, 2);
         pool.stop_after = after;
-        chunks_init(&parts, room, room_bytes, chunks_count_max(count), &pool.executor);
+        chunks_init(&parts, buffer, buffer_bytes, chunks_count_max(count), &pool.executor);
         chunks_tensor(&parts, &t, style);
         assert_false(chunks_done(&parts, &list, &list_count, &err));
         assert_int_equal(err.code, ERROR_DEADLINE);
     }
-    free(room);
+    free(buffer);
     free(wide);
 }
 

@@ -1,4 +1,4 @@
-/* jansson's trees fit into the room that is set aside for them, whatever the text; and what is allocated elsewhere is freed. */
+/* jansson's trees fit into the memory that is reserved for them, whatever the text; what is allocated elsewhere is freed. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +46,8 @@ static void check_fits(const char *text, size_t text_bytes)
     struct arena arena;
     json_t *json = read_in_room(text, text_bytes, &arena);
     if ((size_t)(highest - lowest) > document_memory_bytes(text_bytes))
-        fail_msg("%.40s, %zu bytes: the tree spreads over %zu bytes, the room has %zu", text, text_bytes,
-                 (size_t)(highest - lowest), document_memory_bytes(text_bytes));
+        fail_msg("%.40s, %zu bytes: the tree takes %zu bytes, %zu are reserved", text, text_bytes, (size_t)(highest - lowest),
+                 document_memory_bytes(text_bytes));
     json_decref(json);
     document_memory_close();
     arena_done(&arena);
@@ -104,11 +104,11 @@ static void test_any_text_fits(void **state)
         check_parts("1.", "1", "", sizes[i]);
         check_parts("[\"", "a", "\",1", sizes[i]);
     }
-    check_parts("", "{\"a\":", "", 5 * DOCUMENT_DEPTH_MAX); /* deeper, or not closed, jansson is not asked */
+    check_parts("", "{\"a\":", "", 5 * DOCUMENT_DEPTH_MAX); /* deeper, or not closed, is refused before jansson parses */
     check_parts("", "[", "", DOCUMENT_DEPTH_MAX);
 }
 
-/* A tree in the room, one beside it, one in a room opened later: each is freed as it was allocated. */
+/* A tree in the reserved memory, one outside, one in memory reserved later: each is freed as it was allocated. */
 static void test_rooms_nest(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void test_rooms_nest(void **state)
     arena_done(&outer);
 }
 
-/* Past the room's end the C library steps in. */
+/* Past the end of the reserved memory, malloc steps in. */
 static void test_room_runs_out(void **state)
 {
     (void)state;

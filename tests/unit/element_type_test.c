@@ -1,4 +1,4 @@
-/* The narrow number formats against their definitions: every value of 16 bits both ways, rounding from double, packing in place. */
+/* The 8- and 16-bit number formats against their definitions: every value of 16 bits both ways, rounding from double, packing in place. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -163,15 +163,15 @@ static void bytes_are_read_at_any_alignment(void **state)
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         for (size_t offset = 0; offset < 8; offset++) {
-            unsigned char room[16] = {0};
+            unsigned char buffer[16] = {0};
             double wide[1];
             float single[1];
             const size_t one = 1;
             struct tensor t64 = tensor_contiguous(wide, DTYPE_F64, 1, &one),
                           t32 = tensor_contiguous(single, DTYPE_F32, 1, &one);
-            memcpy(room + offset, cases[c].bytes, element_bytes(cases[c].element_type));
-            assert_int_equal(element_read(cases[c].element_type, room + offset, &t64), 1);
-            assert_int_equal(element_read(cases[c].element_type, room + offset, &t32), 1);
+            memcpy(buffer + offset, cases[c].bytes, element_bytes(cases[c].element_type));
+            assert_int_equal(element_read(cases[c].element_type, buffer + offset, &t64), 1);
+            assert_int_equal(element_read(cases[c].element_type, buffer + offset, &t32), 1);
             assert_true(wide[0] == cases[c].value && single[0] == (float)cases[c].value);
         }
     }

@@ -163,7 +163,7 @@ static const struct {
     const char *text;
     enum error_code code;
     const char *message;
-} faults[] = {
+} errors[] = {
     {"[1, 2", ERROR_MALFORMED, "line 1, column 6: the text ends before the array opened at line 1, column 1 is closed"},
     {"[", ERROR_MALFORMED, "line 1, column 2: the text ends before the array opened at line 1, column 1 is closed"},
     {"[[\"a\"]", ERROR_MALFORMED, "line 1, column 7: the text ends before the array opened at line 1, column 1 is closed"},
@@ -181,11 +181,11 @@ static const struct {
 static void faults_say_where(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++) {
+    for (size_t k = 0; k < sizeof errors / sizeof errors[0]; k++) {
         struct extracted extracted;
-        assert_false(extracted_init(&extracted, faults[k].text, strlen(faults[k].text)));
-        assert_string_equal(extracted.err.text, faults[k].message);
-        assert_int_equal(extracted.err.code, faults[k].code);
+        assert_false(extracted_init(&extracted, errors[k].text, strlen(errors[k].text)));
+        assert_string_equal(extracted.err.text, errors[k].message);
+        assert_int_equal(extracted.err.code, errors[k].code);
         extracted_done(&extracted);
     }
 }
@@ -207,7 +207,7 @@ static void other_texts_have_a_name(void **state)
     arena_done(&arena);
 }
 
-/* For whoever reads the field to refuse, who knows its name. */
+/* Left to the reader of the field, which knows its name, to refuse. */
 static void deep_arrays_are_lifted(void **state)
 {
     (void)state;

@@ -13,9 +13,10 @@
 #define BUDGET_BYTES ((size_t)64 << 20)
 
 /* A gzip member, appended at `at`; returns its end. */
-static unsigned char *member(const void *data, size_t bytes, unsigned char *at, size_t room)
+static unsigned char *member(const void *data, size_t bytes, unsigned char *at, size_t capacity)
 {
-    z_stream stream = {.next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)bytes, .next_out = at, .avail_out = (uInt)room};
+    z_stream stream = {
+        .next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)bytes, .next_out = at, .avail_out = (uInt)capacity};
     assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
     assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
     at = stream.next_out;

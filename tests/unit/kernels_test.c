@@ -12,7 +12,7 @@
 
 #define ROWS 29
 #define COLUMNS 150
-#define C_STRIDE 600 /* room for whole panels */
+#define C_STRIDE 600 /* whole panels fit */
 
 static float float_of(uint32_t bits)
 {

@@ -10,7 +10,7 @@
 
 #define BODY_BYTES_MAX 4096
 
-/* An input whose bytes lie behind the JSON. */
+/* An input whose bytes follow the JSON. */
 #define BYTES(name, datatype, shape, size)                                                                                     \
     "{\"name\":\"" name "\",\"datatype\":\"" datatype "\",\"shape\":" shape ",\"parameters\":{\"binary_data_size\":" size "}}"
 #define TEXT(name, datatype, shape, data)                                                                                      \
@@ -220,7 +220,7 @@ static void finite_numbers_are_not_made_infinite(void **state)
     binary_client_done(&binary);
 }
 
-/* Caches of a narrow datatype come back as they were, whatever was computed with. */
+/* Caches of a 16-bit datatype come back as they were, whatever was computed with. */
 static void narrow_caches_come_back_bit_by_bit(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What the Open Inference Protocol's face refuses, and in which words. */
+/* Requests of the Open Inference Protocol that are refused, and the messages. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

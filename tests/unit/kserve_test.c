@@ -39,7 +39,7 @@ static void the_modes_are_the_stages(void **state)
     kserve_check("\"scale\":1,\"softcap\":2", inputs, QK_OUTPUT, &first, 1);
 }
 
-/* A mask that ends early bans the keys after its end, whatever its type and rank. */
+/* A mask that ends early masks the keys after its end, whatever its type and rank. */
 static void short_masks_ban_the_rest(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void narrow_types_round(void **state)
     }
 }
 
-/* A mean that the datatype cannot hold: computed wide, rounded once. */
+/* A mean that the datatype cannot hold: computed in double, rounded once. */
 static void outputs_are_rounded_once(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void types_may_differ(void **state)
                  "{\"name\":\"present_value\"},{\"name\":\"present_key\"}," QK_OUTPUT ",{\"name\":\"Y\"}", wanted, 4);
 }
 
-/* The narrow ones ask for less than what is done anyway; DOUBLE computes the softmax in double. */
+/* The lower precisions require less than what is done anyway; DOUBLE computes the softmax in double. */
 static void softmax_precision(void **state)
 {
     (void)state;

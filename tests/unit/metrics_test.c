@@ -11,13 +11,13 @@ static const struct metrics_gauges gauges = {
 
 static const char *text_of(const struct metrics *metrics)
 {
-    static char room[METRICS_BYTES_MAX + 1];
-    size_t bytes = metrics_write(metrics, &gauges, room);
+    static char buffer[METRICS_BYTES_MAX + 1];
+    size_t bytes = metrics_write(metrics, &gauges, buffer);
     assert_in_range(bytes, 1, METRICS_BYTES_MAX - 1);
-    room[bytes] = '\0';
-    assert_int_equal(strlen(room), bytes);
-    assert_int_equal(room[bytes - 1], '\n');
-    return room;
+    buffer[bytes] = '\0';
+    assert_int_equal(strlen(buffer), bytes);
+    assert_int_equal(buffer[bytes - 1], '\n');
+    return buffer;
 }
 
 static void assert_line(const char *text, const char *line)
@@ -91,8 +91,8 @@ static void test_longest_text(void **state)
             metrics.paths[path].phase_ms[i] = -1.2345678901234567e-300;
     }
     memset(&most.threads, 0xff, offsetof(struct metrics_gauges, ready) - offsetof(struct metrics_gauges, threads));
-    char room[METRICS_BYTES_MAX];
-    assert_in_range(metrics_write(&metrics, &most, room), 8000, METRICS_BYTES_MAX / 2);
+    char buffer[METRICS_BYTES_MAX];
+    assert_in_range(metrics_write(&metrics, &most, buffer), 8000, METRICS_BYTES_MAX / 2);
 }
 
 int main(void)

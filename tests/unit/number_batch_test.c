@@ -1,4 +1,4 @@
-/* Rows of float32: what is usual is read and written as the functions for one number do it, what is not is left to them. */
+/* Batches of float32: the fast path reads and writes as the functions for one number do, and leaves the rest to them. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #define PRINTF_BYTES_MAX 400
 #define UNTOUCHED '~'
 
-/* Either type's writer behind one face: a float32 is held as the double of the same value. */
+/* Either type's writer behind one interface: a float32 is held as the double of the same value. */
 struct writer {
     const char *name;
     size_t touched_bytes_max, text_bytes_max, rounded_bytes_max;

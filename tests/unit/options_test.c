@@ -74,7 +74,7 @@ static void test_shared_machine(void **state)
     check_sums(&options, &machine);
 }
 
-/* What was asked for is taken as it is. */
+/* Options that are given hold as they are. */
 static void test_given(void **state)
 {
     (void)state;

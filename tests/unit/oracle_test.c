@@ -9,7 +9,7 @@
 #include "tests/support/test_data.h"
 #include "tests/support/view.h"
 
-#define BAN (-INFINITY)
+#define MASKED (-INFINITY)
 
 /* One head's (T,D). */
 static struct tensor head(double *data, size_t T, size_t D)
@@ -17,7 +17,7 @@ static struct tensor head(double *data, size_t T, size_t D)
     return tensor_contiguous(data, DTYPE_F64, 4, (const size_t[]){1, 1, T, D});
 }
 
-/* A problem of one head over all-zero queries and keys: every visible key weighs the same. */
+/* One head over all-zero queries and keys: every visible key weighs the same. */
 static struct attention_params uniform(size_t Tq, size_t Tk, double *value)
 {
     static double zeros[16];
@@ -68,8 +68,8 @@ static void fully_masked_row_is_zero(void **state)
     oracle_attention(&params, &got);
     assert_true(got.masked_row_count == 1);
     check_numbers(got.scores, (double[]){1, 2, 1, 2}, 4);
-    check_numbers(got.masked_scores, (double[]){1, 2, BAN, BAN}, 4);
-    check_numbers(got.lse, (double[]){2.31326168751822286, BAN}, 2);
+    check_numbers(got.masked_scores, (double[]){1, 2, MASKED, MASKED}, 4);
+    check_numbers(got.lse, (double[]){2.31326168751822286, MASKED}, 2);
     oracle_results_done(&got);
 }
 
@@ -112,11 +112,11 @@ static void key_lengths_cut(void **state)
     check(&params, (double[]){0}, (double[]){0, 0, 0});
 }
 
-/* pytorch#21518: numbers are added; pytorch#41508: -infinity among them bans. */
+/* pytorch#21518: numbers are added; pytorch#41508: -infinity among them masks. */
 static void additive_mask(void **state)
 {
     (void)state;
-    double value[] = {0, 1}, added[] = {1, 0, 0, BAN};
+    double value[] = {0, 1}, added[] = {1, 0, 0, MASKED};
     struct attention_params params = uniform(2, 2, value);
     params.mask = tensor_contiguous(added, DTYPE_F64, 4, (const size_t[]){1, 1, 2, 2});
     check(&params, (double[]){0.26894142136999512, 0}, (double[]){0.73105857863000488, 0.26894142136999512, 1, 0});

@@ -1,4 +1,4 @@
-/* Every error as a problem: statuses, members, and the longest texts in the room that is promised to be enough. */
+/* Every error as a problem: statuses, members, and the longest texts, for which PROBLEM_BYTES_MAX suffices. */
 #include <jansson.h>
 #include <string.h>
 
@@ -8,10 +8,10 @@
 
 static json_t *written(const struct error *err)
 {
-    char room[PROBLEM_BYTES_MAX];
-    size_t bytes = problem_write(err, room, sizeof room);
-    assert_true(bytes <= sizeof room && room[bytes - 1] == '\n');
-    json_t *json = json_loadb(room, bytes, JSON_REJECT_DUPLICATES, NULL);
+    char buffer[PROBLEM_BYTES_MAX];
+    size_t bytes = problem_write(err, buffer, sizeof buffer);
+    assert_true(bytes <= sizeof buffer && buffer[bytes - 1] == '\n');
+    json_t *json = json_loadb(buffer, bytes, JSON_REJECT_DUPLICATES, NULL);
     assert_true(json_is_object(json));
     return json;
 }
@@ -95,9 +95,9 @@ static void test_longest_problem(void **state)
             memset(err.text, worst[i], sizeof err.text - 1);
             memset(err.pointer, worst[i], sizeof err.pointer - 1);
             memset(err.limit_name, worst[i], sizeof err.limit_name - 1);
-            char room[PROBLEM_BYTES_MAX];
-            size_t bytes = problem_write(&err, room, sizeof room);
-            json_t *json = json_loadb(room, bytes, JSON_DECODE_INT_AS_REAL, NULL);
+            char buffer[PROBLEM_BYTES_MAX];
+            size_t bytes = problem_write(&err, buffer, sizeof buffer);
+            json_t *json = json_loadb(buffer, bytes, JSON_DECODE_INT_AS_REAL, NULL);
             assert_true(json_is_object(json));
             json_decref(json);
         }

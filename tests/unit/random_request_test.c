@@ -63,7 +63,7 @@ static json_t *parse(const char *text)
     return request;
 }
 
-/* Sends it on the caller alone, or on a few threads; by the fastest kernels, or every fourth by all of them in turn. */
+/* Sends it on the caller alone, or on a few threads; by the fastest kernels, or every fourth by one kernel table after the other. */
 static void check_request(uint64_t seed, bool shown)
 {
     struct random_request c;

@@ -95,7 +95,7 @@ static void normals(struct random *random, size_t count, float *ret)
     random_normal(random, &view);
 }
 
-/* The spare of an odd small draw waits, a large draw in between or not. */
+/* The second normal number of a pair is kept for the next small draw, also over a large draw in between. */
 static void spare_normal_waits_for_the_next_small_draw(void **state)
 {
     (void)state;

@@ -28,7 +28,7 @@ static void a_file_comes_back_as_a_file(void **state)
     struct binary_client binary;
     safetensors_client(&binary, SMALL, small, sizeof small);
     check_small(&binary);
-    /* Nothing lies behind the last tensor, nor between two. */
+    /* No byte follows the last tensor or stands between two. */
     assert_int_equal(binary.body_bytes - binary.data_offset_bytes, 8 + 16);
     const json_t *metadata = json_object_get(binary.json, "__metadata__");
     assert_int_equal(json_object_size(metadata), 2);
@@ -43,14 +43,14 @@ static void tensors_may_lie_anywhere(void **state)
 {
     (void)state;
     /* In another order than they are named; at every alignment; headers of any length. */
-    static const char turned[] = "{\"value\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8]},"
-                                 "\"query\":{\"shape\":[2,2],\"data_offsets\":[24,40],\"dtype\":\"F32\"},"
-                                 "\"key\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[8,24]}}";
+    static const char reordered[] = "{\"value\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8]},"
+                                    "\"query\":{\"shape\":[2,2],\"data_offsets\":[24,40],\"dtype\":\"F32\"},"
+                                    "\"key\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[8,24]}}";
     float data[10];
     memcpy(data, small + 8, 8);
     memcpy(data + 2, small, 32);
     struct binary_client binary;
-    safetensors_client(&binary, turned, data, sizeof data);
+    safetensors_client(&binary, reordered, data, sizeof data);
     check_small(&binary);
     binary_client_done(&binary);
     for (size_t blanks = 0; blanks < 9; blanks++) {

@@ -27,7 +27,7 @@ static void test_aliases(void **state)
     check_nearest("K", "key");
 }
 
-/* A name of ours that is not asked for here is no answer. */
+/* A known name that is not among the candidates is not suggested. */
 static void test_aliases_of_other_places(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* JSON text: strings escaped, tensors nested and flat, and rooms that are large enough for the longest numbers. */
+/* JSON text: strings escaped, tensors nested and flat, and buffers that are large enough for the longest numbers. */
 #include <float.h>
 #include <jansson.h>
 #include <math.h>
@@ -17,15 +17,15 @@
 
 static void check_string(const char *string, const char *expected)
 {
-    char room[2000];
+    char buffer[2000];
     struct writer writer;
-    writer_init(&writer, room, sizeof room);
+    writer_init(&writer, buffer, sizeof buffer);
     writer_string(&writer, string);
     size_t bytes = (size_t)(writer.at - writer.start);
-    if (bytes != strlen(expected) || memcmp(room, expected, bytes) != 0)
-        fail_msg("%.*s, should be %s", (int)bytes, room, expected);
+    if (bytes != strlen(expected) || memcmp(buffer, expected, bytes) != 0)
+        fail_msg("%.*s, should be %s", (int)bytes, buffer, expected);
     assert_true(bytes <= WRITER_STRING_GROWTH * strlen(string) + 2);
-    json_t *json = json_loadb(room, bytes, JSON_DECODE_ANY, NULL);
+    json_t *json = json_loadb(buffer, bytes, JSON_DECODE_ANY, NULL);
     assert_true(json_is_string(json));
     json_decref(json);
 }
@@ -57,11 +57,11 @@ static void test_strings_that_are_no_utf8(void **state)
     check_string("\xf0\x9f\x98", "\"\\ufffd\\ufffd\\ufffd\"");
     check_string("\xe2\x82\"", "\"\\ufffd\\ufffd\\\"\"");
     for (int byte = 1; byte < 256; byte++) {
-        char room[40];
+        char buffer[40];
         struct writer writer;
-        writer_init(&writer, room, sizeof room);
+        writer_init(&writer, buffer, sizeof buffer);
         writer_string(&writer, (const char[]){(char)byte, (char)byte, '\0'});
-        json_t *json = json_loadb(room, (size_t)(writer.at - writer.start), JSON_DECODE_ANY, NULL);
+        json_t *json = json_loadb(buffer, (size_t)(writer.at - writer.start), JSON_DECODE_ANY, NULL);
         assert_true(json_is_string(json));
         json_decref(json);
     }
@@ -69,25 +69,25 @@ static void test_strings_that_are_no_utf8(void **state)
 
 /* ---- tensors ---- */
 
-/* The text of all elements, in a room of just the size that was computed; its length in *ret_bytes. New. */
+/* The text of all elements, in a buffer of just the size that was computed; its length in *ret_bytes. New. */
 static char *written(const struct tensor *t, bool flat, int decimals, size_t *ret_bytes)
 {
     const struct number_style style = {.digits = t->dtype, .flat = flat, .decimals = decimals};
     size_t count = tensor_count(t);
-    size_t room_bytes = tensor_write_offset(t->dtype, t->rank, t->shape, style, count) + TENSOR_WRITE_SLACK_BYTES;
-    char *room = test_alloc(room_bytes, 1);
-    *ret_bytes = (size_t)(tensor_write(t, style, 0, count, room) - room);
-    assert_true(*ret_bytes <= room_bytes);
-    return room;
+    size_t buffer_bytes = tensor_write_offset(t->dtype, t->rank, t->shape, style, count) + TENSOR_WRITE_SLACK_BYTES;
+    char *buffer = test_alloc(buffer_bytes, 1);
+    *ret_bytes = (size_t)(tensor_write(t, style, 0, count, buffer) - buffer);
+    assert_true(*ret_bytes <= buffer_bytes);
+    return buffer;
 }
 
 static void check_tensor(const struct tensor *t, bool flat, int decimals, const char *expected)
 {
     size_t bytes;
-    char *room = written(t, flat, decimals, &bytes);
-    if (bytes != strlen(expected) || memcmp(room, expected, bytes) != 0)
-        fail_msg("%.*s, should be %s", (int)bytes, room, expected);
-    free(room);
+    char *buffer = written(t, flat, decimals, &bytes);
+    if (bytes != strlen(expected) || memcmp(buffer, expected, bytes) != 0)
+        fail_msg("%.*s, should be %s", (int)bytes, buffer, expected);
+    free(buffer);
 }
 
 static void test_tensors(void **state)
@@ -156,8 +156,8 @@ static void test_longest_numbers(void **state)
     assert_int_equal(longest_f64, NUMBER_F64_TEXT_BYTES_MAX);
 }
 
-/* Tensors of nothing but one number, in a room of just the size that was computed. */
-static void check_room(enum dtype dtype, double x, size_t rank, const size_t *shape)
+/* Tensors of nothing but one number, in a buffer of just the size that was computed. */
+static void check_buffer(enum dtype dtype, double x, size_t rank, const size_t *shape)
 {
     struct view_pool pool = {0};
     struct tensor t = view_contiguous(&pool, dtype, rank, shape);
@@ -169,11 +169,11 @@ static void check_room(enum dtype dtype, double x, size_t rank, const size_t *sh
     for (int decimals = -1; decimals <= NUMBER_DECIMALS_MAX; decimals++) {
         for (int flat = 0; flat <= 1; flat++) {
             size_t bytes;
-            char *room = written(&t, flat != 0, decimals, &bytes);
-            json_t *json = json_loadb(room, bytes, JSON_DECODE_ANY, NULL);
+            char *buffer = written(&t, flat != 0, decimals, &bytes);
+            json_t *json = json_loadb(buffer, bytes, JSON_DECODE_ANY, NULL);
             assert_true(json_is_array(json));
             json_decref(json);
-            free(room);
+            free(buffer);
         }
     }
     free(values);
@@ -191,11 +191,11 @@ static void test_rooms(void **state)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         for (size_t rank = 1; rank <= 4; rank++) {
             for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
-                check_room(DTYPE_F32, numbers[k], rank, shapes[i]);
-                check_room(DTYPE_F64, numbers[k], rank, shapes[i]);
+                check_buffer(DTYPE_F32, numbers[k], rank, shapes[i]);
+                check_buffer(DTYPE_F64, numbers[k], rank, shapes[i]);
             }
             for (size_t k = 0; k < sizeof wide / sizeof *wide; k++)
-                check_room(DTYPE_F64, wide[k], rank, shapes[i]);
+                check_buffer(DTYPE_F64, wide[k], rank, shapes[i]);
         }
     }
 }
