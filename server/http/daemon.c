@@ -17,8 +17,12 @@
 #include "server/setup/limits.h"
 #include "server/work/clock.h"
 
-/* How long requests that came at the last moment get to be refused once no client can connect any more. */
-#define DAEMON_LAST_REQUESTS_MS 500
+/* How long the end of the listening takes: connections that clients had begun to open may need a round trip. */
+#define DAEMON_BACKLOG_MS 100
+
+/* How long the last connections may take for their first request, and the last requests until they are answered. */
+#define DAEMON_FRESH_MS 500
+#define DAEMON_LAST_REQUESTS_MS 3000
 
 /* ---- what libmicrohttpd calls, on its thread ---- */
 
@@ -267,15 +271,40 @@ bool daemon_is_idle(const struct daemon *daemon)
     return atomic_load(&daemon->service.work_count) == 0;
 }
 
+/* Hands over every connection that the kernel has accepted or is about to. */
+static void empty_backlog(struct daemon *daemon, int listen_fd)
+{
+    for (int64_t until_ms = clock_ms() + DAEMON_BACKLOG_MS; clock_ms() < until_ms;) {
+        struct sockaddr_storage address = {0};
+        socklen_t address_bytes = sizeof address;
+        int fd = accept4(listen_fd, (struct sockaddr *)&address, &address_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0)
+            (void)MHD_add_connection(daemon->mhd, fd, (const struct sockaddr *)&address, address_bytes);
+        else
+            (void)usleep(2000);
+    }
+}
+
+/* Requests that came at the last moment are answered: those that have begun, and for a shorter time the first ones of new
+ * connections. Replies may still be on their way to clients that were refused in the middle of a body. */
+static void answer_last_requests(struct service *service)
+{
+    int64_t now_ms = clock_ms(), fresh_until_ms = now_ms + DAEMON_FRESH_MS, until_ms = now_ms + DAEMON_LAST_REQUESTS_MS;
+    for (; now_ms < until_ms; now_ms = clock_ms()) {
+        bool fresh = atomic_load(&service->fresh_count) > 0 && now_ms < fresh_until_ms;
+        if (!fresh && atomic_load(&service->request_count) == 0 && !monitor_is_lingering(&service->monitor))
+            return;
+        (void)usleep(5000);
+    }
+}
+
 void daemon_stop(struct daemon *daemon)
 {
     struct service *service = &daemon->service;
-    /* Ends the listening; the socket is closed once libmicrohttpd's thread can no longer use it. */
-    int listen_fd = MHD_quiesce_daemon(daemon->mhd);
-    (void)shutdown(listen_fd, SHUT_RDWR);
-    for (int64_t until_ms = clock_ms() + DAEMON_LAST_REQUESTS_MS;
-         atomic_load(&service->request_count) > 0 && clock_ms() < until_ms;)
-        (void)usleep(5000);
+    int listen_fd = MHD_quiesce_daemon(daemon->mhd); /* closed once libmicrohttpd's thread can no longer use it */
+    listen_end(listen_fd);
+    empty_backlog(daemon, listen_fd);
+    answer_last_requests(service);
     MHD_stop_daemon(daemon->mhd);
     (void)close(listen_fd);
     stop_workers(daemon);

@@ -13,8 +13,48 @@
 /* Empty lines between requests are no request (RFC 9112, section 2.2). */
 #define CONNECTION_BLANK_BYTES_MAX 4
 
+/* So many connections beyond --max-connections may be silent before the oldest makes room: health is answered in any flood. */
+#define CONNECTION_SILENT_OVERFLOW_MAX (LIMIT_OVERFLOW_CONNECTIONS * 3 / 4)
+
 /* How much earlier than here libmicrohttpd's clock may say that a connection was idle for too long. */
 #define CONNECTION_TIMER_MS 50
+
+/* The sockets' thread will see the end of the client's stream, and close. */
+static void cut(struct http_connection *connection)
+{
+    connection->cut = true;
+    (void)shutdown(connection->fd, SHUT_RD);
+}
+
+static void add_overflow(struct http_connection *connection)
+{
+    struct service *service = connection->service;
+    if (service->overflow_count == LIMIT_OVERFLOW_CONNECTIONS) {
+        cut(connection); /* cannot be: libmicrohttpd's own limit */
+        return;
+    }
+    size_t silent_count = 0, oldest = 0;
+    for (size_t i = service->overflow_count; i-- > 0;) {
+        const struct http_connection *other = service->overflow[i];
+        if (other->closes || other->cut)
+            continue;
+        silent_count++;
+        oldest = i;
+    }
+    if (silent_count >= CONNECTION_SILENT_OVERFLOW_MAX)
+        cut(service->overflow[oldest]);
+    service->overflow[service->overflow_count++] = connection;
+}
+
+static void remove_overflow(struct http_connection *connection)
+{
+    struct service *service = connection->service;
+    size_t kept = 0;
+    for (size_t i = 0; i < service->overflow_count; i++)
+        if (service->overflow[i] != connection)
+            service->overflow[kept++] = service->overflow[i];
+    service->overflow_count = kept;
+}
 
 struct http_connection *http_connection_new(struct service *service, int fd, struct tls *tls)
 {
@@ -33,7 +73,18 @@ struct http_connection *http_connection_new(struct service *service, int fd, str
         return NULL;
     }
     http_connection_enter_idle(connection);
+    if (overflow)
+        add_overflow(connection);
+    connection->fresh = true;
+    (void)atomic_fetch_add(&service->fresh_count, 1);
     return connection;
+}
+
+void http_connection_leave_fresh(struct http_connection *connection)
+{
+    if (connection->fresh)
+        (void)atomic_fetch_sub(&connection->service->fresh_count, 1);
+    connection->fresh = false;
 }
 
 void http_connection_enter_idle(struct http_connection *connection)
@@ -44,7 +95,8 @@ void http_connection_enter_idle(struct http_connection *connection)
 
 bool http_connection_was_too_slow(struct http_connection *connection)
 {
-    return connection_was_cut(connection->watch) || clock_ms() + CONNECTION_TIMER_MS >= connection->idle_until_ms;
+    return connection->cut || connection_was_cut(connection->watch) ||
+           clock_ms() + CONNECTION_TIMER_MS >= connection->idle_until_ms;
 }
 
 static bool is_closed_by_client(const struct http_connection *connection)
@@ -98,6 +150,8 @@ void http_connection_free(struct http_connection *connection)
         return;
     if (ioctl(connection->fd, FIONREAD, &unread_bytes) == 0 && unread_bytes > 0)
         http_connection_linger(connection);
+    http_connection_leave_fresh(connection);
+    remove_overflow(connection);
     monitor_remove(connection->watch);
     if (connection->tls != NULL)
         tls_release(connection->tls, connection->certificate);

@@ -22,7 +22,9 @@ struct http_connection {
     int fd;                              /* borrowed: libmicrohttpd closes it */
     struct tls *tls;                     /* borrowed; NULL: none, and a reply can be written past libmicrohttpd */
     struct tls_certificate *certificate; /* of tls, since the handshake; NULL before */
+    bool fresh;                          /* without a first request */
     bool reused;                         /* a request has been answered, and another may follow */
+    bool cut;                            /* to make room for others */
     bool lingers;                        /* unread bytes must not reset it */
     bool closes;                         /* after the reply that was given last */
     int64_t idle_until_ms;               /* without a request */
@@ -33,6 +35,9 @@ struct http_connection {
 
 /* New; NULL where there is no memory. */
 struct http_connection *http_connection_new(struct service *service, int fd, struct tls *tls);
+
+/* A first request begins. */
+void http_connection_leave_fresh(struct http_connection *connection);
 
 /* From now on the connection waits for a request. */
 void http_connection_enter_idle(struct http_connection *connection);

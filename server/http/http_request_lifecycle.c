@@ -46,6 +46,7 @@ struct http_request *http_request_new(struct http_connection *connection, struct
     request->mhd = mhd;
     request->connection = connection;
     connection->request = request;
+    http_connection_leave_fresh(connection);
     request->work_item.run = run;
     request->started_ns = clock_ns();
     request_id_draw(request->id);
@@ -449,7 +450,7 @@ void http_request_end(struct http_request *request, enum MHD_RequestTerminationC
     struct http_connection *connection = request->connection;
     /* libmicrohttpd itself replies to what is no HTTP. */
     const union MHD_ConnectionInfo *replied = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
-    bool too_slow = how == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED || connection_was_cut(connection->watch);
+    bool too_slow = how == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED || connection->cut || connection_was_cut(connection->watch);
     if (too_slow && !request->replied && replied == NULL && connection->tls == NULL)
         reply_too_slow(request);
     unsigned status = request->replied ? (unsigned)request->call.reply.status : replied != NULL ? replied->http_status : 0;

@@ -1,6 +1,7 @@
 #include "server/http/listen.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,4 +108,21 @@ bool listen_open(const char *text, int *ret_fd, char ret_address[LISTEN_ADDRESS_
     }
     *ret_fd = fd;
     return true;
+}
+
+/* A listening socket that is closed resets the connections that were about to be accepted, and there is no other way to end the
+ * listening. So the kernel is made to drop the packets that open connections: SYN without ACK. Their clients try again, and find
+ * the socket closed. */
+void listen_end(int fd)
+{
+    enum { TCP_FLAGS_OFFSET = 13, TCP_SYN = 0x02, TCP_ACK = 0x10, WHOLE_PACKET = 0xffff };
+    struct sock_filter drop_syn[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, TCP_FLAGS_OFFSET),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TCP_SYN | TCP_ACK),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCP_SYN, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, WHOLE_PACKET),
+    };
+    const struct sock_fprog program = {.len = sizeof drop_syn / sizeof drop_syn[0], .filter = drop_syn};
+    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }

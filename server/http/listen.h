@@ -14,4 +14,7 @@
 bool listen_open(const char *text, int *ret_fd, char ret_address[LISTEN_ADDRESS_BYTES_MAX], struct error *err)
     __attribute__((warn_unused_result));
 
+/* From now on no client can begin to connect; what has begun completes, and can be accepted. */
+void listen_end(int fd);
+
 #endif

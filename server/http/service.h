@@ -11,6 +11,7 @@
 #include "api/api.h"
 #include "server/http/api_keys.h"
 #include "server/http/static.h"
+#include "server/setup/limits.h"
 #include "server/setup/options.h"
 #include "server/telemetry/log.h"
 #include "server/telemetry/metrics.h"
@@ -21,6 +22,7 @@
 #include "server/work/queue.h"
 
 struct MHD_Response;
+struct http_connection;
 
 struct service {
     const struct options *options;           /* borrowed */
@@ -34,9 +36,12 @@ struct service {
     struct monitor monitor;
     struct statistics statistics[API_PROTOCOL_COUNT];
     struct metrics metrics;
+    struct http_connection *overflow[LIMIT_OVERFLOW_CONNECTIONS]; /* beyond --max-connections, oldest first */
+    size_t overflow_count;
     size_t connection_count;     /* open ones */
     double started_s;            /* of the Unix epoch */
     atomic_bool draining;        /* new work is refused; what was admitted goes on */
+    atomic_size_t fresh_count;   /* connections without a first request */
     atomic_size_t request_count; /* not freed yet */
     atomic_size_t work_count;    /* of them, those admitted to compute */
 };

@@ -139,6 +139,7 @@ static void *watch(void *argument)
         free_garbage(garbage);
         budget_trim_when_idle(monitor->budget);
         sync_lock(&monitor->mutex);
+        atomic_store(&monitor->lingers, monitor->lingering.count + monitor->arrival_count > 0);
         if (monitor->garbage != NULL || monitor->arrival_count > 0 || monitor->stopping)
             continue;
         if (monitor->first == NULL && monitor->lingering.count == 0 && memory_cache_is_trimmed(&monitor->budget->cache))
@@ -258,10 +259,17 @@ void monitor_linger(struct monitor *monitor, int fd)
     bool taken = monitor->arrival_count < LINGER_COUNT_MAX;
     if (taken)
         monitor->arrivals[monitor->arrival_count++] = fd;
+    if (taken)
+        atomic_store(&monitor->lingers, true);
     (void)pthread_cond_signal(&monitor->changed);
     sync_unlock(&monitor->mutex);
     if (!taken)
         (void)close(fd);
+}
+
+bool monitor_is_lingering(const struct monitor *monitor)
+{
+    return atomic_load(&monitor->lingers);
 }
 
 void monitor_free_later(struct monitor *monitor, struct monitor_garbage *garbage)

@@ -16,6 +16,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,7 @@ struct monitor {
     int arrivals[LINGER_COUNT_MAX]; /* sockets that are to linger, on their way to the thread */
     size_t arrival_count;
     struct lingering lingering; /* the thread's own */
+    atomic_bool lingers;        /* any socket */
     bool stopping;
     size_t poll_count_max;
     struct pollfd *polls;       /* [poll_count_max] scratch of the thread */
@@ -96,6 +98,9 @@ bool connection_was_cut(struct connection *connection);
 
 /* Takes ownership of `fd` and lets it linger. */
 void monitor_linger(struct monitor *monitor, int fd);
+
+/* True while any socket lingers. */
+bool monitor_is_lingering(const struct monitor *monitor);
 
 /* Has the monitor's thread free `garbage`. */
 void monitor_free_later(struct monitor *monitor, struct monitor_garbage *garbage);

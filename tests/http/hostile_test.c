@@ -6,6 +6,7 @@
 
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
+#include "tests/support/environment.h"
 
 /* Sends bytes, NULs among them, on a connection of their own. Returns the answer; new. */
 static char *exchange_bytes(const struct attnd *attnd, const char *bytes, size_t count)
@@ -230,11 +231,48 @@ static void test_blanks_around_values(void **state)
     }
 }
 
+/* ---- floods ---- */
+
+/* Far more connections than are allowed, silent or in the middle of a head: health is answered at once all the same, and a request
+ * to compute is told why not. */
+static void test_health_in_a_flood(void **state)
+{
+    enum { ALLOWED = 64, FLOOD = 400 };
+    static const char *const begins[] = {"", "GET /health/live HTTP/1.1\r\nHo"};
+    static int fds[2 * FLOOD];
+    char allowed[16];
+    (void)state;
+    (void)snprintf(allowed, sizeof allowed, "%d", ALLOWED);
+    struct attnd *attnd = attnd_start("--max-connections", allowed);
+    for (size_t i = 0; i < 2 * FLOOD; i++) {
+        fds[i] = raw_connect(attnd);
+        (void)raw_try_send(fds[i], begins[i % 2], strlen(begins[i % 2]));
+        if (i % 50 != 49)
+            continue;
+        struct reply reply = request_send(attnd, &(struct request){.path = "/health/ready", .new_connection = true});
+        assert_int_equal(reply.status, 200);
+        if (!environment_slow() && reply.seconds > 0.05)
+            print_error("health took %.3f s beside %zu connections\n", reply.seconds, i + 1);
+        assert_true(environment_slow() || reply.seconds < 0.05);
+        reply_done(&reply);
+    }
+    struct request request = {
+        .path = "/attention", .body = SMALL_JSON, .body_bytes = strlen(SMALL_JSON), .new_connection = true};
+    struct reply reply = request_send(attnd, &request);
+    assert_problem(&reply, 503);
+    assert_non_null(reply_header(&reply, "Retry-After"));
+    reply_done(&reply);
+    for (size_t i = 0; i < 2 * FLOOD; i++)
+        (void)close(fds[i]);
+    attnd_stop(attnd);
+}
+
 static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_many_arguments),    HTTP_TEST(test_many_cookies),
     HTTP_TEST(test_many_headers),      HTTP_TEST(test_nul),
     HTTP_TEST(test_folded_headers),    HTTP_TEST(test_no_http),
     HTTP_TEST(test_no_http_is_logged), HTTP_TEST(test_blanks_around_values),
+    HTTP_TEST(test_health_in_a_flood),
 };
 
 const struct group hostile_group = GROUP(tests);

@@ -299,6 +299,63 @@ static void test_end_while_asked(void **state)
     assert_int_equal(attnd_wait(attnd), 0);
 }
 
+/* What became of a client that opens a connection for each request, until none can be opened. */
+struct short_client {
+    const struct attnd *attnd;
+    pthread_t thread;
+    size_t answered, broken;
+};
+
+static void *connect_and_ask(void *argument)
+{
+    struct short_client *client = argument;
+    const char *port = strrchr(client->attnd->url, ':') + 1;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(port, NULL, 10))};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (;;) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+            (void)close(fd);
+            return NULL;
+        }
+        static const char text[] = "GET /health/live HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
+        bool sent = raw_try_send(fd, text, sizeof text - 1);
+        char *answer = sent ? raw_read(fd, 30) : NULL;
+        bool answered = answer != NULL && strncmp(answer, "HTTP/1.1 200 OK", 15) == 0;
+        client->answered += answered;
+        client->broken += !answered;
+        free(answer);
+        (void)close(fd);
+    }
+}
+
+/* Each connection that the system has accepted is answered, the last ones too. */
+static void test_no_connection_is_reset(void **state)
+{
+    enum { CLIENTS = 6, RUNS = 4 };
+    struct short_client clients[CLIENTS];
+    size_t answered = 0, broken = 0;
+    (void)state;
+    for (int run = 0; run < RUNS; run++) {
+        struct attnd *attnd = attnd_start(NULL);
+        for (size_t i = 0; i < CLIENTS; i++) {
+            clients[i] = (struct short_client){.attnd = attnd};
+            assert_int_equal(pthread_create(&clients[i].thread, NULL, connect_and_ask, &clients[i]), 0);
+        }
+        sleep_s(0.3);
+        (void)kill(attnd->pid, SIGTERM);
+        for (size_t i = 0; i < CLIENTS; i++) {
+            assert_int_equal(pthread_join(clients[i].thread, NULL), 0);
+            answered += clients[i].answered;
+            broken += clients[i].broken;
+        }
+        assert_int_equal(attnd_wait(attnd), 0);
+    }
+    print_message("%zu connections answered, %zu broken\n", answered, broken);
+    assert_true(answered > 0);
+    assert_int_equal(broken, 0);
+}
+
 /* A body that is on its way belongs to a request that was admitted. */
 static void test_drain_waits_for_a_body(void **state)
 {
@@ -384,6 +441,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_drain_on_sigint),
     HTTP_TEST(test_end_right_after_the_start),
     HTTP_TEST(test_end_while_asked),
+    HTTP_TEST(test_no_connection_is_reset),
     HTTP_TEST(test_drain_waits_for_a_body),
     HTTP_TEST(test_second_signal),
     HTTP_TEST(test_other_signals),
