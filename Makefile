@@ -122,7 +122,7 @@ attnd: $(B)/attnd ## builds attnd, and the web UI where npm is there; plain `mak
 	$(if $(SANITIZER),@:,$(build_web))
 
 unit-tests: $(UNIT_TESTS)
-http-tests: $(B)/attnd $(B)/tests/http_test
+http-tests: $(B)/attnd $(B)/tests/http_test $(B)/tests/tools/fail_allocation.so
 fuzzers: $(FUZZERS)
 unit-tests http-tests fuzzers:
 	@:
@@ -157,6 +157,11 @@ $(FUZZERS): LDFLAGS += -fsanitize=fuzzer
 $(B)/tests/http_test: $(HTTP_OBJECTS) $(ARCHIVES)
 	$(call say,LINK,$@)
 	$(Q)$(link_test)
+
+# Preloaded into a daemon by tests/http/allocation_test.c.
+$(B)/tests/tools/%.so: tests/tools/%.c | $(B)/.deps
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -O2 $(WARNINGS) -shared -fPIC $< -o $@
 
 $(B)/tests/tools/defects: %: %.o
 	$(call say,LINK,$@)

@@ -106,12 +106,21 @@ static int on_handshake(gnutls_session_t session, const gnutls_datum_t *authorit
     return 0;
 }
 
-/* Once started, libmicrohttpd only reports what clients do, and their requests have log lines. */
+/* Once started, libmicrohttpd mostly reports what clients do, and their requests have log lines; but it also closes connections for
+ * want of memory before there is a request. */
 static void on_message(void *context, const char *format, va_list arguments)
 {
     struct daemon *daemon = context;
-    if (!atomic_load(&daemon->started))
-        (void)vsnprintf(daemon->mhd_message, sizeof daemon->mhd_message, format, arguments);
+    char message[ERROR_TEXT_BYTES_MAX];
+    bool started = atomic_load(&daemon->started);
+    if (started && strstr(format, "allocating memory") == NULL)
+        return;
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    message[strcspn(message, "\n")] = '\0';
+    if (started)
+        log_event(daemon->service.log, "libmicrohttpd closes a connection: %s", message);
+    else
+        memcpy(daemon->mhd_message, message, sizeof message);
 }
 
 /* ---- start ---- */
@@ -160,7 +169,6 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
     /* clang-format on */
     if (daemon->mhd == NULL) {
         (void)close(listen_fd);
-        daemon->mhd_message[strcspn(daemon->mhd_message, "\n")] = '\0';
         return error_set(err, ERROR_INTERNAL, "cannot start to serve%s%s", daemon->mhd_message[0] != '\0' ? ": " : "",
                          daemon->mhd_message);
     }

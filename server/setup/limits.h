@@ -12,7 +12,7 @@
 
 /* Connections accepted beyond --max-connections, for one request each and a short time: so health is answered, and a request
  * to compute is told why it is refused. */
-#define LIMIT_OVERFLOW_CONNECTIONS 32
+#define LIMIT_OVERFLOW_CONNECTIONS 16
 #define LIMIT_OVERFLOW_CONNECTION_MS 2000
 
 /* What small requests have at least, beside --memory (server/work/budget.h). */
