@@ -212,7 +212,7 @@ static void poisoned_values_leave_the_weights_alone(void **state)
 }
 
 /* An additive mask may hold anything where causal, a window or padding ban already. */
-static void poisoned_mask_under_another_ban(void **state)
+static void poisoned_mask_at_masked_keys(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < SEED_COUNT; seed += environment_step(1, 3)) {
@@ -314,7 +314,7 @@ int main(void)
         cmocka_unit_test(poisoned_values),
         cmocka_unit_test(poisoned_queries_spoil_their_rows_only),
         cmocka_unit_test(poisoned_values_leave_the_weights_alone),
-        cmocka_unit_test(poisoned_mask_under_another_ban),
+        cmocka_unit_test(poisoned_mask_at_masked_keys),
         cmocka_unit_test(edges_at_every_place_of_a_panel),
         cmocka_unit_test(fully_masked_rows_are_zero),
     };

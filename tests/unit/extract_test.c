@@ -178,7 +178,7 @@ static const struct {
     {"1]", ERROR_MALFORMED, "line 1, column 2: found ']' where nothing is open"},
 };
 
-static void faults_say_where(void **state)
+static void errors_say_where(void **state)
 {
     (void)state;
     for (size_t k = 0; k < sizeof errors / sizeof errors[0]; k++) {
@@ -208,7 +208,7 @@ static void other_texts_have_a_name(void **state)
 }
 
 /* Left to the reader of the field, which knows its name, to refuse. */
-static void deep_arrays_are_lifted(void **state)
+static void deep_arrays_are_extracted(void **state)
 {
     (void)state;
     struct extracted extracted;
@@ -339,9 +339,9 @@ int main(void)
         cmocka_unit_test(document_keeps_all_but_number_arrays),
         cmocka_unit_test(arrays_have_kind_and_first_shape),
         cmocka_unit_test(ends_are_found_wherever_blocks_fall),
-        cmocka_unit_test(faults_say_where),
+        cmocka_unit_test(errors_say_where),
         cmocka_unit_test(other_texts_have_a_name),
-        cmocka_unit_test(deep_arrays_are_lifted),
+        cmocka_unit_test(deep_arrays_are_extracted),
         cmocka_unit_test(maxima_hold),
         cmocka_unit_test(nul_bytes_are_refused_outside_of_strings),
         cmocka_unit_test(no_memory_is_an_error),
