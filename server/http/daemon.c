@@ -17,6 +17,9 @@
 #include "server/setup/limits.h"
 #include "server/work/clock.h"
 
+/* The monitor keeps the time limits. Only where libmicrohttpd does not see that a connection was cut, its own limit ends it. */
+#define DAEMON_TIMEOUT_FACTOR 4
+
 /* How long the end of the listening takes: connections that clients had begun to open may need a round trip. */
 #define DAEMON_BACKLOG_MS 100
 
@@ -158,7 +161,7 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
         MHD_OPTION_EXTERNAL_LOGGER, on_message, daemon,
         MHD_OPTION_LISTEN_SOCKET, listen_fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(options->connections_max + LIMIT_OVERFLOW_CONNECTIONS),
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)options->idle_timeout_s,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(DAEMON_TIMEOUT_FACTOR * (options->idle_timeout_s + options->request_timeout_s)),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, LIMIT_HEAD_BYTES,
         MHD_OPTION_STRICT_FOR_CLIENT, 0, /* head.c is stricter, and says why it refuses */
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, daemon,
@@ -215,7 +218,7 @@ bool daemon_start(struct daemon *daemon, const struct options *options, struct l
         if (!workers_start(&daemon->workers[class], (enum work_class) class, options->threads, &service->queue, err))
             goto fail_workers;
     if (!monitor_start(&service->monitor, &service->queue, &service->budget,
-                       options->connections_max + LIMIT_OVERFLOW_CONNECTIONS, err))
+                       options->connections_max + LIMIT_OVERFLOW_CONNECTIONS, (int64_t)options->idle_timeout_s * 1000, err))
         goto fail_monitor;
     if (!listen_open(options->listen, &listen_fd, daemon->address, err))
         goto fail_listen;

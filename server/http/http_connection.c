@@ -16,9 +16,6 @@
 /* So many connections beyond --max-connections may be silent before the oldest makes room: health is answered in any flood. */
 #define CONNECTION_SILENT_OVERFLOW_MAX (LIMIT_OVERFLOW_CONNECTIONS * 3 / 4)
 
-/* How much earlier than here libmicrohttpd's clock may say that a connection was idle for too long. */
-#define CONNECTION_TIMER_MS 50
-
 /* The sockets' thread will see the end of the client's stream, and close. */
 static void cut(struct http_connection *connection)
 {
@@ -89,14 +86,13 @@ void http_connection_leave_fresh(struct http_connection *connection)
 
 void http_connection_enter_idle(struct http_connection *connection)
 {
-    connection->idle_until_ms = clock_ms() + (int64_t)connection->service->options->idle_timeout_s * 1000;
-    connection_enter(connection->watch, CONNECTION_IDLE, connection->idle_until_ms);
+    connection_enter(connection->watch, CONNECTION_IDLE,
+                     clock_ms() + (int64_t)connection->service->options->idle_timeout_s * 1000);
 }
 
-bool http_connection_was_too_slow(struct http_connection *connection)
+bool http_connection_was_cut(struct http_connection *connection)
 {
-    return connection->cut || connection_was_cut(connection->watch) ||
-           clock_ms() + CONNECTION_TIMER_MS >= connection->idle_until_ms;
+    return connection->cut || connection_was_cut(connection->watch);
 }
 
 static bool is_closed_by_client(const struct http_connection *connection)

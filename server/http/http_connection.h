@@ -27,7 +27,6 @@ struct http_connection {
     bool cut;                            /* to make room for others */
     bool lingers;                        /* unread bytes must not reset it */
     bool closes;                         /* after the reply that was given last */
-    int64_t idle_until_ms;               /* without a request */
     uint64_t accounted_bytes;            /* received, and part of requests that were answered */
     uint32_t sent_segments;              /* then */
     struct http_request *request;        /* in progress; NULL: none */
@@ -42,8 +41,8 @@ void http_connection_leave_fresh(struct http_connection *connection);
 /* From now on the connection waits for a request. */
 void http_connection_enter_idle(struct http_connection *connection);
 
-/* True where its time was up: of the request in progress, or of waiting for one. */
-bool http_connection_was_too_slow(struct http_connection *connection);
+/* True where its time was up, or it had to make room for another. */
+bool http_connection_was_cut(struct http_connection *connection);
 
 /* A request of `bytes`, head and body, has been answered; 0: of all that has been received. */
 void http_connection_account(struct http_connection *connection, uint64_t bytes);

@@ -450,7 +450,7 @@ void http_request_end(struct http_request *request, enum MHD_RequestTerminationC
     struct http_connection *connection = request->connection;
     /* libmicrohttpd itself replies to what is no HTTP. */
     const union MHD_ConnectionInfo *replied = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
-    bool too_slow = how == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED || connection->cut || connection_was_cut(connection->watch);
+    bool too_slow = http_connection_was_cut(connection);
     if (too_slow && !request->replied && replied == NULL && connection->tls == NULL)
         reply_too_slow(request);
     unsigned status = request->replied ? (unsigned)request->call.reply.status : replied != NULL ? replied->http_status : 0;
@@ -466,8 +466,7 @@ void http_request_end(struct http_request *request, enum MHD_RequestTerminationC
 
 void http_request_abandon(struct http_connection *connection, struct MHD_Connection *mhd)
 {
-    bool too_slow =
-        connection->request == NULL ? http_connection_was_too_slow(connection) : connection_was_cut(connection->watch);
+    bool too_slow = http_connection_was_cut(connection);
     struct http_request *request = connection->request;
     if (request == NULL && http_connection_has_stray_bytes(connection))
         request = http_request_new(connection, mhd, "");

@@ -1,6 +1,8 @@
 #include "server/work/monitor.h"
 
 #include <assert.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,6 +11,7 @@
 #include "server/work/sync.h"
 
 #define MONITOR_TICK_MS 100
+#define MONITOR_LOOK_MS 250        /* how often a connection is looked at for silence */
 #define MONITOR_PROBE_AFTER_MS 400 /* short work is done by then, and its client sees no interim reply */
 
 static const char probe_text[] = "HTTP/1.1 102 Processing\r\n\r\n";
@@ -78,13 +81,45 @@ static struct work_item *take_stopped_locked(struct monitor *monitor)
 }
 
 /* The sockets' thread sees the end of the stream, or fails to send, and closes. */
+static void cut_locked(struct connection *connection)
+{
+    connection->cut = true;
+    (void)shutdown(connection->fd, connection->phase == CONNECTION_SEND ? SHUT_RDWR : SHUT_RD);
+}
+
 static void cut_late_locked(struct monitor *monitor, int64_t now_ms)
 {
     for (struct connection *c = monitor->first; c != NULL; c = c->next) {
-        if (c->phase == CONNECTION_WORK || c->cut || now_ms < c->cut_at_ms)
+        if (c->phase != CONNECTION_WORK && !c->cut && now_ms >= c->cut_at_ms)
+            cut_locked(c);
+    }
+}
+
+/* All bytes that moved in either direction. Returns false where the system does not count them. */
+static bool count_moved(const struct connection *connection, uint64_t *ret_bytes)
+{
+    struct tcp_info info = {0};
+    socklen_t info_bytes = sizeof info;
+    bool counted = getsockopt(connection->fd, IPPROTO_TCP, TCP_INFO, &info, &info_bytes) == 0;
+    *ret_bytes = info.tcpi_bytes_received + info.tcpi_bytes_acked;
+    return counted;
+}
+
+/* Cuts requests and replies that do not move. Between requests, cut_at_ms says how long. */
+static void cut_silent_locked(struct monitor *monitor, int64_t now_ms)
+{
+    for (struct connection *c = monitor->first; c != NULL; c = c->next) {
+        uint64_t moved_bytes;
+        bool moves = c->phase == CONNECTION_RECEIVE || c->phase == CONNECTION_SEND;
+        if (!moves || c->cut || now_ms - c->looked_at_ms < MONITOR_LOOK_MS)
             continue;
-        c->cut = true;
-        (void)shutdown(c->fd, c->phase == CONNECTION_SEND ? SHUT_RDWR : SHUT_RD);
+        c->looked_at_ms = now_ms;
+        if (!count_moved(c, &moved_bytes) || moved_bytes != c->moved_bytes) {
+            c->moved_bytes = moved_bytes;
+            c->moved_at_ms = now_ms;
+        } else if (now_ms - c->moved_at_ms >= monitor->silence_ms_max) {
+            cut_locked(c);
+        }
     }
 }
 
@@ -131,6 +166,7 @@ static void *watch(void *argument)
             watch_clients_locked(monitor, now_ms);
             stopped = take_stopped_locked(monitor);
             cut_late_locked(monitor, now_ms);
+            cut_silent_locked(monitor, now_ms);
         }
         sync_unlock(&monitor->mutex);
         if (tick)
@@ -152,9 +188,10 @@ static void *watch(void *argument)
 }
 
 bool monitor_start(struct monitor *monitor, struct queue *queue, struct budget *budget, size_t connection_count_max,
-                   struct error *err)
+                   int64_t silence_ms_max, struct error *err)
 {
-    *monitor = (struct monitor){.queue = queue, .budget = budget, .poll_count_max = connection_count_max};
+    *monitor = (struct monitor){
+        .queue = queue, .budget = budget, .poll_count_max = connection_count_max, .silence_ms_max = silence_ms_max};
     monitor->polls = calloc(connection_count_max, sizeof *monitor->polls);
     monitor->polled = calloc(connection_count_max, sizeof(struct connection *));
     if (monitor->polls == NULL || monitor->polled == NULL) {
@@ -227,6 +264,7 @@ void connection_enter(struct connection *connection, enum connection_phase phase
     connection->phase = phase;
     connection->cut_at_ms = cut_at_ms < connection->last_ms ? cut_at_ms : connection->last_ms;
     connection->work_item = NULL;
+    connection->moved_at_ms = clock_ms();
     sync_unlock(&connection->monitor->mutex);
 }
 

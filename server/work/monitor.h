@@ -1,6 +1,6 @@
 /* monitor.h: a thread that checks all connections ten times a second, while there are any:
- *   - it cuts those whose time is up: libmicrohttpd only detects silence, so a client that sends or reads a byte now and then
- *     could stay forever;
+ *   - it cuts those whose time is up, and those on which no byte moved for too long; libmicrohttpd could do the latter, but counts
+ *     the time before it reads what has arrived, as after the process was stopped for a while;
  *   - it stops work whose deadline passed or whose client is gone: libmicrohttpd does not watch suspended connections;
  *   - it wakes libmicrohttpd when a client's stream ended unnoticed;
  *   - it lets refused connections linger (lingering.h);
@@ -39,9 +39,12 @@ struct connection {
     int fd;                  /* borrowed: libmicrohttpd closes it after monitor_remove */
     bool tls;
     enum connection_phase phase;
-    int64_t cut_at_ms;           /* when the phase's time is up; in CONNECTION_WORK the work item's deadline counts instead */
-    int64_t last_ms;             /* when the connection's time is up, in any phase; CLOCK_NEVER_MS: never */
-    bool cut;                    /* because one of the two passed */
+    int64_t cut_at_ms;    /* when the phase's time is up; in CONNECTION_WORK the work item's deadline counts instead */
+    int64_t last_ms;      /* when the connection's time is up, in any phase; CLOCK_NEVER_MS: never */
+    bool cut;             /* because one of the two passed, or nothing moved */
+    uint64_t moved_bytes; /* received and acknowledged, as last seen */
+    int64_t moved_at_ms;  /* when they were last seen to grow, or the phase began */
+    int64_t looked_at_ms;
     struct work_item *work_item; /* borrowed, while in CONNECTION_WORK */
     bool may_probe;              /* the client understands interim replies */
     bool probed;
@@ -57,6 +60,7 @@ struct monitor_garbage {
 struct monitor {
     struct queue *queue;   /* borrowed */
     struct budget *budget; /* borrowed */
+    int64_t silence_ms_max;
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -73,7 +77,7 @@ struct monitor {
 };
 
 bool monitor_start(struct monitor *monitor, struct queue *queue, struct budget *budget, size_t connection_count_max,
-                   struct error *err) __attribute__((warn_unused_result));
+                   int64_t silence_ms_max, struct error *err) __attribute__((warn_unused_result));
 
 /* Frees what is left. All connections must have been removed. */
 void monitor_stop(struct monitor *monitor);

@@ -413,6 +413,34 @@ static void test_other_signals(void **state)
     attnd_stop(attnd);
 }
 
+/* Requests that arrive while the process is stopped are answered once it goes on, however long that was. */
+static void test_stopped_and_continued(void **state)
+{
+    static const char live[] = "GET /health/live HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
+    int fds[4];
+    (void)state;
+    struct attnd *attnd = attnd_start("--idle-timeout", "1", "--request-timeout", "2");
+    char *text = raw_post("/attention", "Connection: close\r\n", SMALL_JSON);
+    for (size_t i = 0; i < 2; i++)
+        fds[i] = raw_connect(attnd);
+    sleep_s(0.3);
+    (void)kill(attnd->pid, SIGSTOP);
+    for (size_t i = 2; i < 4; i++)
+        fds[i] = raw_connect(attnd);
+    for (size_t i = 0; i < 4; i++)
+        raw_send(fds[i], i % 2 == 0 ? live : text);
+    sleep_s(4);
+    (void)kill(attnd->pid, SIGCONT);
+    for (size_t i = 0; i < 4; i++) {
+        char *answer = raw_read(fds[i], 30);
+        assert_int_equal(strncmp(answer, "HTTP/1.1 200 OK", 15), 0);
+        free(answer);
+        (void)close(fds[i]);
+    }
+    free(text);
+    attnd_stop(attnd);
+}
+
 /* Idle connections do not keep it from ending. */
 static void test_end_with_idle_connections(void **state)
 {
@@ -445,6 +473,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_drain_waits_for_a_body),
     HTTP_TEST(test_second_signal),
     HTTP_TEST(test_other_signals),
+    HTTP_TEST(test_stopped_and_continued),
     HTTP_TEST(test_end_with_idle_connections),
 };
 
