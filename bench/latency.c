@@ -226,7 +226,7 @@ static pid_t start_attnd(const char *program, int *ret_port)
     must(pid >= 0, "fork");
     if (pid == 0) {
         (void)dup2(out[1], 1);
-        (void)freopen("/dev/null", "w", stderr);
+        must(freopen("/dev/null", "w", stderr) != NULL, "/dev/null");
         (void)execl(program, program, "--listen", "127.0.0.1:0", (char *)NULL);
         _exit(127);
     }
