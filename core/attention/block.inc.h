@@ -11,6 +11,8 @@
 
 #define MINUS_INFINITY (-(REAL)INFINITY)
 
+#include "core/attention/convert.inc.h"
+
 #include "core/attention/pack.inc.h"
 #include "core/attention/state.inc.h"
 

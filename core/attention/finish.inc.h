@@ -58,8 +58,7 @@ static void NAME(output_finish)(struct NAME(state) *state, size_t r)
     } else {
         REAL *divided = state->sums + r * state->sums_stride;
         NAME(stage_divide)(state, r, divided);
-        for (size_t d = 0; d < plan->Dv; d++)
-            to[(ptrdiff_t)d * output->stride[3]] = (ELEMENT)divided[d];
+        NAME(to_elements)(to, output->stride[3], divided, plan->Dv);
     }
     if (state->needs_exact[r])
         exact_row_output(plan, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));

@@ -2,6 +2,9 @@
 
 #define CACHE_LINE_BYTES 64
 
+#define PACK_ROWS 16 /* of a panel, and dimensions, that are converted before they are packed */
+#define PACK_DEPTH 64
+
 /* Keys [first, first + count) as columns: panel [D][width], missing keys as 0. */
 static void NAME(pack_key_panel)(const struct attention_plan *plan, size_t b, size_t g, size_t first, size_t count, REAL *panel)
 {
@@ -9,6 +12,18 @@ static void NAME(pack_key_panel)(const struct attention_plan *plan, size_t b, si
     size_t width = plan->key_panel;
     if (plan->kernels->KERNEL(pack) != NULL && sizeof(ELEMENT) == sizeof(REAL) && key->stride[3] == 1) {
         plan->kernels->KERNEL(pack)(tensor_row(key, b, g, first), key->stride[2], count, plan->D, panel);
+        return;
+    }
+    if (plan->kernels->KERNEL(pack) != NULL && count <= PACK_ROWS) {
+        REAL rows[PACK_ROWS][PACK_DEPTH];
+        for (size_t d = 0; d < plan->D; d += PACK_DEPTH) {
+            size_t depth = size_min(PACK_DEPTH, plan->D - d);
+            for (size_t j = 0; j < count; j++) {
+                const ELEMENT *row = tensor_row(key, b, g, first + j);
+                (void)NAME(to_reals)(rows[j], row + (ptrdiff_t)d * key->stride[3], key->stride[3], depth);
+            }
+            plan->kernels->KERNEL(pack)(rows[0], PACK_DEPTH, count, depth, panel + d * width);
+        }
         return;
     }
     for (size_t j = 0; j < count; j++) {
@@ -42,13 +57,12 @@ static bool NAME(pack_value)(const struct attention_plan *plan, size_t b, size_t
     for (size_t panel = 0; panel < plan->value_panel_count; panel++) {
         REAL *to = panels + (panel * plan->Tk + j) * width;
         size_t columns = size_min(width, plan->Dv - panel * width);
-        for (size_t d = 0; d < columns; d++) {
-            REAL x = (REAL)row[(ptrdiff_t)(panel * width + d) * value->stride[3]];
-            bool finite = x - x == 0;
-            to[d] = finite ? x : 0;
-            all_finite &= finite;
-        }
-        memset(to + columns, 0, (width - columns) * sizeof *to);
+        bool finite = NAME(to_reals)(to, row + (ptrdiff_t)(panel * width) * value->stride[3], value->stride[3], columns);
+        for (size_t d = 0; d < columns && !finite; d++)
+            to[d] = isfinite(to[d]) ? to[d] : 0;
+        for (size_t d = columns; d < width; d++)
+            to[d] = 0;
+        all_finite &= finite;
     }
     return all_finite;
 }

@@ -110,8 +110,7 @@ static void NAME(queries_pack)(struct NAME(state) *state)
             if (sizeof(ELEMENT) == sizeof(REAL) && query->stride[3] == 1) /* a copy: GCC's own waits for each row's memory */
                 (void)plan->kernels->KERNEL(scale_row)(to, (const REAL *)row + first, count, 1);
             else
-                for (size_t d = 0; d < count; d++)
-                    to[d] = (REAL)row[(ptrdiff_t)(first + d) * query->stride[3]];
+                (void)NAME(to_reals)(to, row + (ptrdiff_t)first * query->stride[3], query->stride[3], count);
         }
     }
 }

@@ -1,0 +1,37 @@
+/* convert.inc.h: numbers between what the views hold and what is computed in, four at a time where they are contiguous. */
+
+typedef ELEMENT NAME(elements) __attribute__((vector_size(4 * sizeof(ELEMENT))));
+typedef REAL NAME(reals) __attribute__((vector_size(4 * sizeof(REAL))));
+
+/* Returns false where a number is not finite. */
+static bool NAME(to_reals)(REAL *to, const ELEMENT *from, ptrdiff_t stride, size_t count)
+{
+    NAME(reals) nonfinite = {0}; /* 0 while all is finite, NaN after */
+    size_t i = 0;
+    for (; i + 4 <= count && stride == 1; i += 4) {
+        NAME(elements) elements;
+        memcpy(&elements, from + i, sizeof elements);
+        NAME(reals) reals = __builtin_convertvector(elements, NAME(reals));
+        nonfinite += reals * (REAL)0;
+        memcpy(to + i, &reals, sizeof reals);
+    }
+    REAL rest = nonfinite[0] + nonfinite[1] + nonfinite[2] + nonfinite[3];
+    for (; i < count; i++) {
+        to[i] = (REAL)from[(ptrdiff_t)i * stride];
+        rest += to[i] - to[i];
+    }
+    return rest == 0;
+}
+
+static void NAME(to_elements)(ELEMENT *to, ptrdiff_t stride, const REAL *from, size_t count)
+{
+    size_t i = 0;
+    for (; i + 4 <= count && stride == 1; i += 4) {
+        NAME(reals) reals;
+        memcpy(&reals, from + i, sizeof reals);
+        NAME(elements) elements = __builtin_convertvector(reals, NAME(elements));
+        memcpy(to + i, &elements, sizeof elements);
+    }
+    for (; i < count; i++)
+        to[(ptrdiff_t)i * stride] = (ELEMENT)from[i];
+}
