@@ -109,6 +109,19 @@ static int on_handshake(gnutls_session_t session, const gnutls_datum_t *authorit
     return 0;
 }
 
+/* libmicrohttpd replies 500 where a line between chunks does not fit its memory, which is the client's doing. */
+static bool is_long_line(const char *format, va_list arguments)
+{
+    static const char begin[] = "Error processing request (HTTP response code is %u";
+    va_list copy;
+    if (strncmp(format, begin, sizeof begin - 1) != 0)
+        return false;
+    va_copy(copy, arguments);
+    bool internal = va_arg(copy, unsigned) == MHD_HTTP_INTERNAL_SERVER_ERROR;
+    va_end(copy);
+    return internal;
+}
+
 /* Once started, libmicrohttpd mostly reports what clients do, and their requests have log lines; but it also closes connections for
  * want of memory before there is a request. */
 static void on_message(void *context, const char *format, va_list arguments)
@@ -116,6 +129,8 @@ static void on_message(void *context, const char *format, va_list arguments)
     struct daemon *daemon = context;
     char message[ERROR_TEXT_BYTES_MAX];
     bool started = atomic_load(&daemon->started);
+    if (started && is_long_line(format, arguments))
+        http_request_refuse_long_line(&daemon->service);
     if (started && strstr(format, "allocating memory") == NULL)
         return;
     (void)vsnprintf(message, sizeof message, format, arguments);

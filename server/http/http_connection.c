@@ -72,6 +72,10 @@ struct http_connection *http_connection_new(struct service *service, int fd, str
     http_connection_enter_idle(connection);
     if (overflow)
         add_overflow(connection);
+    connection->next = service->connections;
+    if (connection->next != NULL)
+        connection->next->previous = connection;
+    service->connections = connection;
     connection->fresh = true;
     (void)atomic_fetch_add(&service->fresh_count, 1);
     return connection;
@@ -120,6 +124,15 @@ void http_connection_account(struct http_connection *connection, uint64_t bytes)
     connection->reused = true;
 }
 
+uint64_t http_connection_read_bytes(const struct http_connection *connection)
+{
+    uint64_t received_bytes = count(connection).tcpi_bytes_received;
+    int unread_bytes = 0;
+    (void)ioctl(connection->fd, FIONREAD, &unread_bytes);
+    uint64_t others_bytes = connection->accounted_bytes + (uint64_t)unread_bytes;
+    return received_bytes > others_bytes ? received_bytes - others_bytes : 0;
+}
+
 bool http_connection_has_stray_bytes(const struct http_connection *connection)
 {
     if (connection->tls != NULL || connection->closes || (connection->reused && is_closed_by_client(connection)))
@@ -148,6 +161,9 @@ void http_connection_free(struct http_connection *connection)
         http_connection_linger(connection);
     http_connection_leave_fresh(connection);
     remove_overflow(connection);
+    *(connection->previous != NULL ? &connection->previous->next : &connection->service->connections) = connection->next;
+    if (connection->next != NULL)
+        connection->next->previous = connection->previous;
     monitor_remove(connection->watch);
     if (connection->tls != NULL)
         tls_release(connection->tls, connection->certificate);

@@ -17,6 +17,7 @@
 struct http_request;
 
 struct http_connection {
+    struct http_connection *previous, *next;
     struct service *service;             /* borrowed */
     struct connection *watch;            /* owned: the monitor's view */
     int fd;                              /* borrowed: libmicrohttpd closes it */
@@ -46,6 +47,9 @@ bool http_connection_was_cut(struct http_connection *connection);
 
 /* A request of `bytes`, head and body, has been answered; 0: of all that has been received. */
 void http_connection_account(struct http_connection *connection, uint64_t bytes);
+
+/* How many bytes libmicrohttpd has read since the last request that was answered; 0 where the system does not say. */
+uint64_t http_connection_read_bytes(const struct http_connection *connection);
 
 /* True where bytes were received that belong to no request and were not replied to, and the client may still read a reply. */
 bool http_connection_has_stray_bytes(const struct http_connection *connection);

@@ -52,6 +52,7 @@ struct http_request {
     struct api_call call;
     struct gzip gzip;        /* the reply, where it is compressed */
     uint64_t received_bytes; /* of the body */
+    uint64_t piece_count;    /* in which they came */
     bool body_is_gzip;       /* until it is inflated */
     bool reply_is_gzip;
     bool varies_by_encoding; /* the reply, on Accept-Encoding */

@@ -19,6 +19,9 @@
 /* The least that a client must read a second, on average over the reply. */
 #define HTTP_REQUEST_SEND_BYTES_PER_S_MIN 65536
 
+/* About what stands around a chunk: its size and two line ends. */
+#define HTTP_REQUEST_CHUNK_LINE_BYTES 8
+
 /* Requests that hold more than this are freed by the monitor's thread. */
 #define HTTP_REQUEST_FREED_AT_ONCE_BYTES_MAX ((size_t)4 << 20)
 
@@ -333,6 +336,7 @@ static void submit(struct http_request *request)
 enum MHD_Result http_request_step(struct http_request *request, const struct request_line *line, const char *data,
                                   size_t *data_bytes)
 {
+    request->piece_count++;
     switch (request->stage) {
     case HTTP_REQUEST_HEAD:
         return read_head(request, line);
@@ -358,6 +362,39 @@ enum MHD_Result http_request_step(struct http_request *request, const struct req
         return reply(request);
     }
     return MHD_NO;
+}
+
+/* What libmicrohttpd holds of a chunked body beside what it has passed on: the head, a line for each chunk, and at most one line that
+ * has not ended. */
+static uint64_t held_bytes(const struct http_request *request)
+{
+    uint64_t passed_bytes = request->received_bytes + request->piece_count * HTTP_REQUEST_CHUNK_LINE_BYTES;
+    uint64_t read_bytes = http_connection_read_bytes(request->connection);
+    return read_bytes > passed_bytes ? read_bytes - passed_bytes : 0;
+}
+
+void http_request_refuse_long_line(struct service *service)
+{
+    struct http_request *longest = NULL;
+    uint64_t longest_bytes = 0;
+    for (struct http_connection *connection = service->connections; connection != NULL; connection = connection->next) {
+        struct http_request *request = connection->request;
+        if (request == NULL || connection->tls != NULL || request->replied || request->head.transfer_encoding == NULL ||
+            (request->stage != HTTP_REQUEST_COLLECT && request->stage != HTTP_REQUEST_DISCARD))
+            continue;
+        uint64_t bytes = held_bytes(request);
+        if (bytes > longest_bytes) {
+            longest = request;
+            longest_bytes = bytes;
+        }
+    }
+    if (longest == NULL)
+        return;
+    struct error err = {0};
+    (void)error_set(&err, ERROR_MALFORMED, "a line between the body's chunks is too long: a chunk's size with its extensions");
+    api_problem(&err, NULL, &longest->call);
+    reply_and_close(longest);
+    http_connection_linger(longest->connection); /* and libmicrohttpd's own reply goes nowhere */
 }
 
 /* ---- the end ---- */

@@ -36,6 +36,7 @@ struct service {
     struct monitor monitor;
     struct statistics statistics[API_PROTOCOL_COUNT];
     struct metrics metrics;
+    struct http_connection *connections;                          /* all that are open, linked */
     struct http_connection *overflow[LIMIT_OVERFLOW_CONNECTIONS]; /* beyond --max-connections, oldest first */
     size_t overflow_count;
     size_t connection_count;     /* open ones */

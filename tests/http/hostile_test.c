@@ -231,6 +231,31 @@ static void test_blanks_around_values(void **state)
     }
 }
 
+/* ---- chunks ---- */
+
+/* A chunk's extension is not read, and may not be longer than the memory for it; others who send chunks meanwhile are not bothered. */
+static void test_long_chunk_extension(void **state)
+{
+    static const char begin[] = "POST /attention HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n2;";
+    (void)state;
+    const struct attnd *attnd = attnd_shared();
+    char *text = repeated(begin, "x", 200000, "\r\n}\n\r\n0\r\n\r\n");
+    int other = raw_connect(attnd);
+    raw_send(other, "POST /attention HTTP/1.1\r\nHost: test\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < 2000; i++)
+        raw_send(other, "1\r\n \r\n");
+    char *answer = exchange_bytes(attnd, text, strlen(text));
+    assert_status(answer, 400, "a long chunk extension");
+    assert_int_equal(count_of(answer, "HTTP/1.1 "), 1);
+    free(answer);
+    raw_send(other, "4b\r\n" BODY "\r\n0\r\n\r\n");
+    answer = raw_read(other, 30);
+    assert_status(answer, 200, "beside a long chunk extension");
+    free(answer);
+    (void)close(other);
+    free(text);
+}
+
 /* ---- floods ---- */
 
 /* Far more connections than are allowed, silent or in the middle of a head: health is answered at once all the same, and a request
@@ -272,7 +297,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_many_headers),      HTTP_TEST(test_nul),
     HTTP_TEST(test_folded_headers),    HTTP_TEST(test_no_http),
     HTTP_TEST(test_no_http_is_logged), HTTP_TEST(test_blanks_around_values),
-    HTTP_TEST(test_health_in_a_flood),
+    HTTP_TEST(test_health_in_a_flood), HTTP_TEST(test_long_chunk_extension),
 };
 
 const struct group hostile_group = GROUP(tests);
