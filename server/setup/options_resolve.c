@@ -63,8 +63,9 @@ static bool resolve_memory(struct options *options, const struct machine *machin
     if (request >= memory)
         return error_set(err, ERROR_INVALID, "--max-request-memory %zu leaves nothing of --memory %zu for bodies", request,
                          memory);
-    size_t for_body = body != 0 ? body : memory / 2;
-    request = number_or(request, size_min(2 * GIB, memory - for_body - small_part(memory, for_body)));
+    /* Two of the largest bodies fit, so that one slow upload does not keep out all others. */
+    size_t bodies = body != 0 ? size_max(body, size_min(2 * body, memory / 2)) : memory / 2;
+    request = number_or(request, size_min(2 * GIB, memory - bodies - small_part(memory, bodies)));
     body = number_or(body, size_min(256 * MIB, memory - request - small_part(memory, request)));
     if (size_add(body, request) > memory)
         return error_set(err, ERROR_INVALID,

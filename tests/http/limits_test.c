@@ -168,11 +168,11 @@ static void test_queue_full(void **state)
 /* Requests that do not fit into the memory together are computed one after the other. */
 static void test_memory_is_waited_for(void **state)
 {
-    /* 16,384 tokens of 64 numbers: with the text of the reply 41 MiB. */
+    /* 16,384 tokens of 64 numbers: with the text of the reply 35 MiB. */
     static const char json[] = "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": "
                                "[\"output\"], \"decimals\": 1}";
     (void)state;
-    struct attnd *attnd = attnd_start("--threads", "4", "--memory", "80M", "--max-body", "1M");
+    struct attnd *attnd = attnd_start("--threads", "4", "--memory", "60M", "--max-body", "1M");
     struct pending *pending[6];
     for (size_t i = 0; i < 6; i++)
         pending[i] = post_later(attnd, "/attention", json);
@@ -190,7 +190,7 @@ static void test_memory_returned_to_a_waiter(void **state)
     static const char json[] =
         "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": [\"output\"]}";
     (void)state;
-    struct attnd *attnd = attnd_start("--threads", "2", "--memory", "80M", "--max-body", "1M", "--request-timeout", "300");
+    struct attnd *attnd = attnd_start("--threads", "2", "--memory", "60M", "--max-body", "1M", "--request-timeout", "300");
     char *text = raw_post("/attention", "", json);
     int fd = raw_connect(attnd);
     raw_send(fd, text);

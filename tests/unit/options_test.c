@@ -84,7 +84,7 @@ static void test_given(void **state)
                      .memory_bytes_max = 250 * MIB, .body_bytes_max = 50 * MIB, .connections_max = 7, .queue_items_max = 3});
     assert_int_equal(options.memory_bytes_max, 250 * MIB);
     assert_int_equal(options.body_bytes_max, 50 * MIB);
-    assert_int_equal(options.request_memory_bytes_max, 200 * MIB - options.memory_bytes_max / 16);
+    assert_int_equal(options.request_memory_bytes_max, 150 * MIB - options.memory_bytes_max / 16);
     assert_int_equal(options.large_memory_bytes, 250 * MIB - options.memory_bytes_max / 16);
     assert_int_equal(options.connections_max, 7);
     assert_int_equal(options.queue_items_max, 3);
