@@ -12,6 +12,7 @@
 #include "server/http/head.h"
 #include "server/http/http_request_lifecycle.h"
 #include "server/http/http_request_log.h"
+#include "server/http/http_request_refuse.h"
 #include "server/http/response.h"
 #include "server/setup/file.h"
 #include "server/setup/limits.h"

@@ -7,8 +7,9 @@
 
 #include "server/http/admission.h"
 #include "server/http/http_request_log.h"
+#include "server/http/http_request_refuse.h"
+#include "server/http/http_request_reply.h"
 #include "server/http/http_request_run.h"
-#include "server/http/response.h"
 #include "server/http/router.h"
 #include "server/setup/limits.h"
 #include "server/work/clock.h"
@@ -16,24 +17,12 @@
 /* A refused body up to this size is read and dropped, and the connection stays open; a larger one ends the connection. */
 #define HTTP_REQUEST_DISCARD_BYTES_MAX ((uint64_t)64 * 1024)
 
-/* The least that a client must read a second, on average over the reply. */
-#define HTTP_REQUEST_SEND_BYTES_PER_S_MIN 65536
-
-/* About what stands around a chunk: its size and two line ends. */
-#define HTTP_REQUEST_CHUNK_LINE_BYTES 8
-
 /* Requests that hold more than this are freed by the monitor's thread. */
 #define HTTP_REQUEST_FREED_AT_ONCE_BYTES_MAX ((size_t)4 << 20)
 
-/* How long a request may take to arrive, and again to be answered. */
-static int64_t timeout_ms(const struct http_request *request)
-{
-    return (int64_t)request->service->options->request_timeout_s * 1000;
-}
-
 static int64_t arrives_until_ms(const struct http_request *request)
 {
-    return request->started_ns / 1000000 + timeout_ms(request);
+    return request->started_ns / 1000000 + http_request_timeout_ms(request);
 }
 
 static void run(struct work_item *work_item);
@@ -60,67 +49,13 @@ struct http_request *http_request_new(struct http_connection *connection, struct
     return request;
 }
 
-/* ---- replying ---- */
-
-static struct response response_of(const struct http_request *request)
-{
-    const struct api_reply *reply = &request->call.reply;
-    return (struct response){
-        .reply = reply,
-        .request_id = request->id,
-        .file = request->representation != NULL ? request->route->file : NULL,
-        .representation = request->representation,
-        .cors_origin = request->service->options->cors_origin,
-        .preflight_method = request->head.preflight_method,
-        .is_gzip = request->reply_is_gzip,
-        .varies_by_encoding = request->varies_by_encoding,
-        .accepts_gzip = reply->status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && request->head.content_encoding != NULL,
-        .closes = request->lingers || request->head.wants_close || atomic_load(&request->service->draining) ||
-                  connection_is_overflow(request->connection->watch),
-        .idle_timeout_s = request->service->options->idle_timeout_s,
-        .timings = request->computed ? &request->call.timings : NULL,
-        .queue_ms = (double)(request->begun_ns - request->received_ns) / 1e6,
-    };
-}
-
-/* The reply that was made beforehand, for want of memory for the request's own. */
-static void reply_without_memory(struct http_request *request)
-{
-    request->no_memory = true;
-    request->connection->closes = true;
-    request->call.reply = (struct api_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE, .error = ERROR_NO_MEMORY};
-    request->replied =
-        MHD_queue_response(request->mhd, MHD_HTTP_SERVICE_UNAVAILABLE, request->service->no_memory_response) == MHD_YES;
-}
-
-static enum MHD_Result reply(struct http_request *request)
-{
-    const struct response response = response_of(request);
-    int64_t reading_ms = (int64_t)(response_body_bytes(response.reply) * 1000 / HTTP_REQUEST_SEND_BYTES_PER_S_MIN);
-    request->finished_ns = request->finished_ns != 0 ? request->finished_ns : clock_ns();
-    connection_enter(request->connection->watch, CONNECTION_SEND, clock_ms() + timeout_ms(request) + reading_ms);
-    request->connection->closes = response.closes;
-    request->replied = response_queue(&response, request->mhd);
-    if (!request->replied)
-        reply_without_memory(request);
-    return request->replied ? MHD_YES : MHD_NO;
-}
-
-/* Replies past libmicrohttpd, which then has to close the connection. Not under TLS. */
-static void reply_and_close(struct http_request *request)
-{
-    struct response response = response_of(request);
-    response.closes = true;
-    request->finished_ns = clock_ns();
-    request->replied = response_write(&response, request->connection->fd);
-    request->lingers = true;
-}
+/* ---- replying before the body ---- */
 
 /* The reply goes out before the body is read, and the connection ends. */
 static enum MHD_Result reply_now(struct http_request *request)
 {
     request->lingers |= request->head.has_body;
-    return reply(request);
+    return http_request_reply(request);
 }
 
 /* The reply is ready before the body has been read. */
@@ -234,7 +169,7 @@ static enum MHD_Result read_head(struct http_request *request, const struct requ
     struct error err = {0};
     const char *allow = NULL;
     (void)snprintf(request->method, sizeof request->method, "%s", line->method);
-    request->work_item.deadline_ms = clock_ms() + timeout_ms(request);
+    request->work_item.deadline_ms = clock_ms() + http_request_timeout_ms(request);
     bool understood = head_read(request->mhd, line, request->target_bytes, &request->head, &err);
     request_id_take(request->head.request_id, request->id);
     if (!understood) {
@@ -267,7 +202,7 @@ static enum MHD_Result break_off(struct http_request *request, const struct erro
         request->stage = HTTP_REQUEST_DISCARD;
         return MHD_YES;
     }
-    reply_and_close(request);
+    http_request_reply_and_close(request);
     return MHD_NO;
 }
 
@@ -298,7 +233,7 @@ static void resume(struct http_request *request)
 {
     request->finished_ns = clock_ns();
     http_request_count_inference(request);
-    connection_enter(request->connection->watch, CONNECTION_SEND, clock_ms() + timeout_ms(request));
+    connection_enter(request->connection->watch, CONNECTION_SEND, clock_ms() + http_request_timeout_ms(request));
     MHD_resume_connection(request->mhd);
 }
 
@@ -355,79 +290,16 @@ enum MHD_Result http_request_step(struct http_request *request, const struct req
     case HTTP_REQUEST_DISCARD:
         request->received_bytes += *data_bytes;
         if (*data_bytes == 0)
-            return reply(request);
+            return http_request_reply(request);
         *data_bytes = 0;
         return MHD_YES;
     case HTTP_REQUEST_WORK:
-        return reply(request);
+        return http_request_reply(request);
     }
     return MHD_NO;
 }
 
-/* What libmicrohttpd holds of a chunked body beside what it has passed on: the head, a line for each chunk, and at most one line that
- * has not ended. */
-static uint64_t held_bytes(const struct http_request *request)
-{
-    uint64_t passed_bytes = request->received_bytes + request->piece_count * HTTP_REQUEST_CHUNK_LINE_BYTES;
-    uint64_t read_bytes = http_connection_read_bytes(request->connection);
-    return read_bytes > passed_bytes ? read_bytes - passed_bytes : 0;
-}
-
-void http_request_refuse_long_line(struct service *service)
-{
-    struct http_request *longest = NULL;
-    uint64_t longest_bytes = 0;
-    for (struct http_connection *connection = service->connections; connection != NULL; connection = connection->next) {
-        struct http_request *request = connection->request;
-        if (request == NULL || connection->tls != NULL || request->replied || request->head.transfer_encoding == NULL ||
-            (request->stage != HTTP_REQUEST_COLLECT && request->stage != HTTP_REQUEST_DISCARD))
-            continue;
-        uint64_t bytes = held_bytes(request);
-        if (bytes > longest_bytes) {
-            longest = request;
-            longest_bytes = bytes;
-        }
-    }
-    if (longest == NULL)
-        return;
-    struct error err = {0};
-    (void)error_set(&err, ERROR_MALFORMED, "a line between the body's chunks is too long: a chunk's size with its extensions");
-    api_problem(&err, NULL, &longest->call);
-    reply_and_close(longest);
-    http_connection_linger(longest->connection); /* and libmicrohttpd's own reply goes nowhere */
-}
-
 /* ---- the end ---- */
-
-/* Tells a client that was too slow why its connection ends. */
-static void reply_too_slow(struct http_request *request)
-{
-    struct error err = {0};
-    const struct options *options = request->service->options;
-    if (connection_is_overflow(request->connection->watch))
-        (void)admission_refuse_overflow(request->service, &err);
-    else
-        (void)error_set(&err, ERROR_TOO_SLOW, "the request did not arrive within %zu s, or not a byte of it came for %zu s",
-                        options->request_timeout_s, options->idle_timeout_s);
-    api_problem(&err, NULL, &request->call);
-    reply_and_close(request);
-}
-
-/* Tells a client why libmicrohttpd dropped its request without a word. */
-static void reply_dropped(struct http_request *request)
-{
-    struct error err = {0};
-    if (request->target_bytes == 0)
-        (void)error_set(&err, ERROR_MALFORMED, "this is no HTTP request: it begins with no METHOD PATH HTTP/1.1");
-    else
-        (void)error_set(
-            &err, ERROR_HEAD_TOO_LARGE,
-            "the request's head, with a record for each query argument, header field and cookie, takes more than %zu "
-            "bytes",
-            LIMIT_HEAD_BYTES);
-    api_problem(&err, NULL, &request->call);
-    reply_and_close(request);
-}
 
 static const char *how_it_ended(const struct http_request *request, enum MHD_RequestTerminationCode how, bool too_slow)
 {
@@ -489,7 +361,7 @@ void http_request_end(struct http_request *request, enum MHD_RequestTerminationC
     const union MHD_ConnectionInfo *replied = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
     bool too_slow = http_connection_was_cut(connection);
     if (too_slow && !request->replied && replied == NULL && connection->tls == NULL)
-        reply_too_slow(request);
+        http_request_refuse_slow(request);
     unsigned status = request->replied ? (unsigned)request->call.reply.status : replied != NULL ? replied->http_status : 0;
     const char *end = how_it_ended(request, how, too_slow);
     if (replied != NULL && !request->replied && !too_slow) {
@@ -510,9 +382,9 @@ void http_request_abandon(struct http_connection *connection, struct MHD_Connect
     if (request == NULL)
         return;
     if (connection->tls == NULL && too_slow)
-        reply_too_slow(request);
+        http_request_refuse_slow(request);
     else if (connection->tls == NULL)
-        reply_dropped(request);
+        http_request_refuse_dropped(request);
     finish(request, request->replied ? (unsigned)request->call.reply.status : 0,
            too_slow           ? "too slow"
            : request->replied ? "ok"

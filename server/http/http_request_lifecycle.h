@@ -20,10 +20,6 @@ struct http_request *http_request_new(struct http_connection *connection, struct
 enum MHD_Result http_request_step(struct http_request *request, const struct request_line *line, const char *data,
                                   size_t *data_bytes);
 
-/* libmicrohttpd is about to reply 500 to a request, of which it only says that one of its lines, between the chunks of its body, is
- * longer than the memory for it: replies 400 first. It is the request of which libmicrohttpd holds most. Not under TLS. */
-void http_request_refuse_long_line(struct service *service);
-
 /* libmicrohttpd is done with the request: logs and frees it. */
 void http_request_end(struct http_request *request, enum MHD_RequestTerminationCode how);
 
