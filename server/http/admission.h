@@ -1,5 +1,5 @@
 /* admission.h: refuses what could be served later. Every 503 with Retry-After that is not the computation's own is decided here;
- * how long to wait is said in api/protocol/problem.c.
+ * api/protocol/problem.c says how long to wait.
  *
  * Threads  every function from any thread. */
 #ifndef ATTND_SERVER_HTTP_ADMISSION_H

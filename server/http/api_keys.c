@@ -47,7 +47,7 @@ static bool read_keys(const char *text, size_t bytes, struct api_keys *keys, str
         text = line_end + 1;
     }
     if (keys->count == 0)
-        return error_set(err, ERROR_INVALID, "--api-key-file: there is no key in it, so nobody could compute");
+        return error_set(err, ERROR_INVALID, "--api-key-file: there is no key in it, so no client could compute");
     return true;
 }
 

@@ -1,9 +1,8 @@
 /* body.h: a request's body as it arrives.
  *
- * The buffer follows what has arrived, doubling and never past what is still allowed, and every byte of it is booked in
- * the budget: so a Content-Length alone takes no memory. A body that becomes large moves once, to addresses for all that is
- * allowed, which take memory as they are written to: on huge pages where the system has them, since for a body of megabytes the
- * faults of small ones cost as much time as its bytes.
+ * The buffer doubles as bytes arrive, up to what is allowed, and the budget accounts for every byte of it: so a Content-Length
+ * alone takes no memory. A body that becomes large moves once, to a mapping for all that is allowed, whose pages take memory as
+ * they are written: huge ones where the system has them, since faults of small pages cost as much time as the bytes themselves.
  *
  * Threads  one body belongs to one thread at a time. */
 #ifndef ATTND_SERVER_HTTP_BODY_H
@@ -18,7 +17,7 @@
 struct body {
     struct budget *budget; /* borrowed */
     char *data;            /* owned */
-    void *mapped;          /* owned: the addresses that data lies in; NULL while it is small */
+    void *mapped;          /* owned: the mapping that holds data; NULL while it is small */
     size_t mapped_bytes;
     size_t bytes;              /* arrived */
     size_t capacity_bytes;     /* allocated */
@@ -33,11 +32,11 @@ void body_init(struct body *body, struct budget *budget, size_t bytes_max, bool 
  * Fails  no_memory: the budget or the machine has none left. */
 bool body_append(struct body *body, const char *data, size_t bytes, struct error *err) __attribute__((warn_unused_result));
 
-/* Lets the next large body have this one's pages, where it is large: at once, without a call to the system. The bytes are of no
- * interest any more; body_done is still to come, and may take its time. */
+/* Gives a large body's pages to the next large body, at once and without a system call. The bytes are no longer needed; body_done
+ * follows, and may do so later. */
 void body_recycle(struct body *body);
 
-/* Frees the bytes and gives the booking back. Safe on a zeroed body, and twice. */
+/* Frees the bytes and releases their share of the budget. Safe on a zeroed body, and twice. */
 void body_done(struct body *body);
 
 #endif

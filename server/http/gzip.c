@@ -19,13 +19,13 @@
 
 /* ---- requests ---- */
 
-/* One step: as much output as the buffer takes. *ret_said is zlib's word. */
-static bool inflate_step(z_stream *stream, struct body *ret, int *ret_said, struct error *err)
+/* One step: as much output as the buffer takes. *ret_status is zlib's. */
+static bool inflate_step(z_stream *stream, struct body *ret, int *ret_status, struct error *err)
 {
     char step[INFLATE_STEP_BYTES];
     stream->next_out = (Bytef *)step;
     stream->avail_out = sizeof step;
-    *ret_said = inflate(stream, Z_NO_FLUSH);
+    *ret_status = inflate(stream, Z_NO_FLUSH);
     size_t bytes = sizeof step - stream->avail_out;
     if (bytes > ret->bytes_max - ret->bytes)
         return error_set_limit(err, "max-body", ret->bytes_max,
@@ -38,21 +38,21 @@ static bool inflate_all(z_stream *stream, size_t bytes, struct work_item *work_i
     for (;;) {
         size_t fed = size_min(bytes, INFLATE_STEP_BYTES);
         stream->avail_in = (uInt)fed;
-        int said;
-        if (!inflate_step(stream, ret, &said, err))
+        int status;
+        if (!inflate_step(stream, ret, &status, err))
             return false;
         bytes -= fed - stream->avail_in;
-        if (said == Z_STREAM_END && bytes == 0)
+        if (status == Z_STREAM_END && bytes == 0)
             return true;
         if (work_item_stopped(work_item))
             return error_set(err, ERROR_DEADLINE, "the request's time passed while its body was inflated");
-        if (said == Z_STREAM_END && inflateReset(stream) == Z_OK) /* another member follows */
+        if (status == Z_STREAM_END && inflateReset(stream) == Z_OK) /* another member follows */
             continue;
-        if (said == Z_MEM_ERROR)
+        if (status == Z_MEM_ERROR)
             return error_set(err, ERROR_NO_MEMORY, "the machine has no memory left to inflate the body");
-        if (said == Z_BUF_ERROR || (said == Z_OK && bytes == 0 && stream->avail_out > 0))
+        if (status == Z_BUF_ERROR || (status == Z_OK && bytes == 0 && stream->avail_out > 0))
             return error_set(err, ERROR_MALFORMED, "the body ends before its gzip stream does");
-        if (said != Z_OK)
+        if (status != Z_OK)
             return error_set(err, ERROR_MALFORMED, "the body is not what Content-Encoding says, gzip: %s",
                              stream->msg != NULL ? stream->msg : "a dictionary is asked for");
     }
@@ -73,8 +73,8 @@ bool gzip_inflate(const char *data, size_t bytes, struct work_item *work_item, s
 struct piece {
     const char *data;
     size_t bytes;
-    char *room;
-    size_t room_bytes, written_bytes;
+    char *buffer;
+    size_t buffer_bytes, written_bytes;
     uLong crc;
 };
 
@@ -90,12 +90,12 @@ static struct api_chunk part_of(const struct api_reply *reply, size_t i)
     return i == 0 ? (struct api_chunk){reply->body, reply->body_bytes} : reply->chunks[i - 1];
 }
 
-static size_t piece_room_bytes(size_t bytes)
+static size_t piece_buffer_bytes(size_t bytes)
 {
     return compressBound((uLong)bytes) + 16; /* and the empty block at its end */
 }
 
-/* Bytes of all rooms; `*ret_count` pieces. */
+/* Bytes of all buffers; `*ret_count` pieces. */
 static size_t measure(const struct api_reply *reply, size_t *ret_count)
 {
     size_t bytes = 0;
@@ -104,14 +104,14 @@ static size_t measure(const struct api_reply *reply, size_t *ret_count)
         size_t left = part_of(reply, i).bytes;
         for (size_t piece; left > 0; left -= piece) {
             piece = size_min(left, PIECE_BYTES);
-            bytes += piece_room_bytes(piece);
+            bytes += piece_buffer_bytes(piece);
             (*ret_count)++;
         }
     }
     return bytes;
 }
 
-/* The memory: header and trailer, the parts of the new reply, the pieces, their rooms. */
+/* The memory: header and trailer, the parts of the new reply, the pieces, their buffers. */
 static size_t lists_bytes(size_t piece_count)
 {
     return 32 + (piece_count + 1) * sizeof(struct api_chunk) + piece_count * sizeof(struct piece);
@@ -119,11 +119,11 @@ static size_t lists_bytes(size_t piece_count)
 
 size_t gzip_cost(const struct api_reply *reply, const struct executor *executor)
 {
-    size_t count, rooms = measure(reply, &count);
-    return rooms + lists_bytes(count) + executor_worker_count(executor) * STATE_BYTES_MAX;
+    size_t count, buffers = measure(reply, &count);
+    return buffers + lists_bytes(count) + executor_worker_count(executor) * STATE_BYTES_MAX;
 }
 
-static void cut(const struct api_reply *reply, struct pieces *pieces, char *room)
+static void cut(const struct api_reply *reply, struct pieces *pieces, char *buffer)
 {
     size_t at = 0;
     for (size_t i = 0; i <= reply->chunk_count; i++) {
@@ -132,9 +132,9 @@ static void cut(const struct api_reply *reply, struct pieces *pieces, char *room
             struct piece *piece = &pieces->pieces[at++];
             piece->data = (const char *)part.data + begin;
             piece->bytes = size_min(PIECE_BYTES, part.bytes - begin);
-            piece->room = room;
-            piece->room_bytes = piece_room_bytes(piece->bytes);
-            room += piece->room_bytes;
+            piece->buffer = buffer;
+            piece->buffer_bytes = piece_buffer_bytes(piece->bytes);
+            buffer += piece->buffer_bytes;
         }
     }
     assert(at == pieces->count);
@@ -147,11 +147,11 @@ static bool deflate_piece(struct piece *piece, bool last)
         return false;
     stream.next_in = (Bytef *)(uintptr_t)piece->data; /* only ever read */
     stream.avail_in = (uInt)piece->bytes;
-    stream.next_out = (Bytef *)piece->room;
-    stream.avail_out = (uInt)piece->room_bytes;
-    int said = deflate(&stream, last ? Z_FINISH : Z_SYNC_FLUSH);
-    bool done = stream.avail_in == 0 && (last ? said == Z_STREAM_END : said == Z_OK && stream.avail_out > 0);
-    piece->written_bytes = piece->room_bytes - stream.avail_out;
+    stream.next_out = (Bytef *)piece->buffer;
+    stream.avail_out = (uInt)piece->buffer_bytes;
+    int status = deflate(&stream, last ? Z_FINISH : Z_SYNC_FLUSH);
+    bool done = stream.avail_in == 0 && (last ? status == Z_STREAM_END : status == Z_OK && stream.avail_out > 0);
+    piece->written_bytes = piece->buffer_bytes - stream.avail_out;
     piece->crc = crc32(0, (const Bytef *)piece->data, (uInt)piece->bytes);
     (void)deflateEnd(&stream);
     return done;
@@ -168,14 +168,14 @@ static void run_piece(void *argument, size_t i, size_t worker)
 }
 
 /* Header and trailer to `frame`; the pieces between them to the reply. */
-static void put_together(const struct pieces *pieces, unsigned char *frame, struct api_chunk *parts, struct api_reply *reply)
+static void assemble(const struct pieces *pieces, unsigned char *frame, struct api_chunk *parts, struct api_reply *reply)
 {
     static const unsigned char header[HEADER_BYTES] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255}; /* fastest, any system */
     uLong crc = 0;
     uint32_t bytes = 0; /* modulo 2^32, as the format has it */
     for (size_t i = 0; i < pieces->count; i++) {
         const struct piece *piece = &pieces->pieces[i];
-        parts[i] = (struct api_chunk){piece->room, piece->written_bytes};
+        parts[i] = (struct api_chunk){piece->buffer, piece->written_bytes};
         crc = crc32_combine(crc, piece->crc, (z_off_t)piece->bytes);
         bytes += (uint32_t)piece->bytes;
     }
@@ -194,8 +194,8 @@ static void put_together(const struct pieces *pieces, unsigned char *frame, stru
 bool gzip_deflate(struct api_reply *reply, const struct executor *executor, struct gzip *ret)
 {
     struct pieces pieces = {.executor = executor};
-    size_t room_bytes = measure(reply, &pieces.count);
-    char *memory = malloc(lists_bytes(pieces.count) + room_bytes);
+    size_t buffer_bytes = measure(reply, &pieces.count);
+    char *memory = malloc(lists_bytes(pieces.count) + buffer_bytes);
     if (memory == NULL)
         return false;
     struct api_chunk *parts = (struct api_chunk *)(void *)(memory + 32);
@@ -206,7 +206,7 @@ bool gzip_deflate(struct api_reply *reply, const struct executor *executor, stru
         free(memory);
         return false;
     }
-    put_together(&pieces, (unsigned char *)memory, parts, reply);
+    assemble(&pieces, (unsigned char *)memory, parts, reply);
     ret->memory = memory;
     return true;
 }

@@ -65,8 +65,8 @@ static void find_mount(const char *root, const char *controller, struct hierarch
         if (after == NULL || sscanf(line, "%*s %*s %*s %4095s %4095s", top, mount) != 2)
             continue;
         char *type = after + 3;
-        char *tensor_input = cut(type, ' ');
-        char *options = tensor_input != NULL ? cut(tensor_input, ' ') : NULL;
+        char *source = cut(type, ' ');
+        char *options = source != NULL ? cut(source, ' ') : NULL;
         bool found = controller == NULL ? strcmp(type, "cgroup2") == 0
                                         : strcmp(type, "cgroup") == 0 && options != NULL && list_has(options, controller);
         if (found) {

@@ -1,7 +1,7 @@
-/* health_check.h: asks a running daemon whether it is well: `attnd --health-check`, for containers that hold no other client.
+/* health_check.h: `attnd --health-check`: asks a running daemon whether it is healthy, for containers that hold no other client.
  *
- * Speaks as much HTTP as that takes. Of https it only sees that the daemon answers a TLS greeting: nothing is decrypted, so
- * neither the certificate nor the status is looked at. */
+ * Of https it only checks that the daemon answers a TLS ClientHello: nothing is decrypted, so it sees neither the certificate nor the
+ * status. */
 #ifndef ATTND_SERVER_SETUP_HEALTH_CHECK_H
 #define ATTND_SERVER_SETUP_HEALTH_CHECK_H
 

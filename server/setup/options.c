@@ -89,7 +89,7 @@ static const struct option_rule *find_option(const char *name, size_t name_bytes
     return NULL;
 }
 
-/* The option that a name was meant for: one that begins like it, or differs in a few letters. NULL: none. */
+/* The option that a misspelt name probably means: one that begins with it, or differs in a few letters. NULL: none. */
 static const char *nearest_option(const char *name)
 {
     const char *names[OPTIONS_COUNT + 1] = {NULL};
@@ -148,7 +148,8 @@ static void environment_name(const char *option, char ret[OPTION_NAME_BYTES_MAX]
         *c = (char)(*c == '-' ? '_' : (*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c));
 }
 
-/* An empty value is none, as where a script hands on what it was not given; but not where that would leave a door open. */
+/* An empty value counts as none, as from a script that passes on a variable it was not given; except where that would leave the
+ * daemon open. */
 static bool read_environment(struct options *options, struct error *err)
 {
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
@@ -209,8 +210,8 @@ static bool read_arguments(char *const *arguments, size_t count, struct options 
     return true;
 }
 
-/* In a container the daemon is process 1, and who checks its health is started without the options on its command line. Takes
- * them over, where process 1 is attnd and lets itself be read. */
+/* In a container the daemon is process 1, and its health check is started without the options on its command line. Adopts them, if
+ * process 1 is attnd and its command line can be read. */
 static void adopt_process_1(struct options *options)
 {
     static char text[4096];

@@ -1,7 +1,7 @@
-/* options.h: what the daemon was told to do: defaults, then ATTND_* of the environment, then the command line.
+/* options.h: the daemon's options: defaults, then ATTND_* of the environment, then the command line.
  *
- * Sizes are bytes, with K, M or G for powers of 1024. Every value has bounds. What is left open follows the machine;
- * options_resolve settles that and checks the values against each other. */
+ * Sizes are bytes, with K, M or G for powers of 1024. Every value has bounds. Values that were not given follow from the machine;
+ * options_resolve fills them in and checks all values against each other. */
 #ifndef ATTND_SERVER_SETUP_OPTIONS_H
 #define ATTND_SERVER_SETUP_OPTIONS_H
 
@@ -60,16 +60,16 @@ enum options_outcome {
 enum options_outcome options_parse(int argument_count, char **arguments, struct options *ret, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Fills in what was left open and checks the whole. Also extracts the process's limit of open files to what
+/* Fills in what was left open and checks the whole. Also raises the process's limit of open files to what
  * connections_max needs, where it may.
  * Fails  invalid: values that contradict each other. */
 bool options_resolve(struct options *options, const struct machine *machine, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Says which names of the environment look like options and are none: their values are lost. */
+/* Logs variables of the environment whose names look like options but are none: their values have no effect. */
 void options_log_unknown_variables(struct log *log);
 
-/* Says the values in use. */
+/* Logs the values in use. */
 void options_log(const struct options *options, const struct machine *machine, struct log *log);
 
 #endif
