@@ -55,7 +55,7 @@ HARDENING := -fstack-protector-strong -fno-omit-frame-pointer $(FORTIFY)
 # Vectors out of straight-line code off: GCC 12 then leaves the rounding out of two neighbouring (double)(float)x, a wrong result.
 NUMBERS := -ffp-contract=off -fno-tree-slp-vectorize
 
-# Kernels may fuse, and need no errno nor floating-point traps: nobody reads them. NaN, infinities, the sign of zero and
+# Kernels may fuse, and set neither errno nor floating-point traps, which nothing reads. NaN, infinities, the sign of zero and
 # the order of sums stay as written. Their vectors never cross an object, so how these would be passed does not matter.
 KERNEL_NUMBERS := -O3 -ftree-slp-vectorize -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi
 

@@ -36,8 +36,8 @@ compose()
     fi
 }
 
-# Certificates that this machine trusts beside the usual ones, as of a proxy that opens HTTPS: what is downloaded in
-# containers has to trust them, too. Debian's place for them; "" where there are none.
+# The certificates that this machine trusts beside those of its distribution, where Debian keeps them, as of a proxy that opens
+# HTTPS: downloads inside containers have to trust them, too. Nothing where there are none.
 own_certificates() { cat /usr/local/share/ca-certificates/*.crt 2>/dev/null || true; }
 
 # build_image IMAGE DOCKERFILE FLAG...: says how long it took; its output is shown where it failed.
