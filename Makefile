@@ -220,7 +220,7 @@ run_test = @scripts/run-test $(basename $@)
 UNIT_NAMES := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*_test.c))
 UNIT_NAMES := $(filter composition_test bit_equality_test attention_test,$(UNIT_NAMES)) $(UNIT_NAMES)
 HTTP_NAMES := $(patsubst tests/http/%_test.c,%,$(wildcard tests/http/*_test.c))
-HTTP_QUICK := $(filter-out lifecycle limits memory times,$(HTTP_NAMES))
+HTTP_QUICK := $(filter-out fairness lifecycle limits memory times,$(HTTP_NAMES))
 
 .PHONY: $(addprefix test-,unit http quick valgrind address undefined thread corpus replay clients sample browser tools) defects
 test-unit: $(UNIT_NAMES:%=$(L)/unit/%.totals)
@@ -246,6 +246,9 @@ $(L)/valgrind/%.totals: $(B)/tests/unit/%
 
 $(L)/http/%.totals: $(B)/attnd $(B)/tests/http_test
 	@ATTND_BIN=$< scripts/run-test $(basename $@) $(B)/tests/http_test '$*.*'
+
+# Measures how long small requests take beside large ones, so it runs when all else has.
+$(L)/http/fairness.totals: | $(filter-out test-http,$(MAKECMDGOALS)) $(patsubst %,$(L)/http/%.totals,$(filter-out fairness,$(HTTP_NAMES)))
 
 $(L)/replay/%.totals: $(B)/tests/fuzz/%
 	$(run_test) scripts/fuzz replay $*
