@@ -85,6 +85,10 @@ test("a damaged link is said to be damaged, on a new page and on one that is ope
         await usePreset(page, "window");
         equal(await page.isVisible("#problem"), false, "a preset starts over");
     }
+    const view = { tab: "none", stage: "none", palette: "none", compare: "none", head: {}, cell: [1], zoom: ["a"], heads: 3, batch: -1, topk: "many", unknown: 1 };
+    const odd = await open(t, { hash: `#s=${linkOf({ v: 1, preset: "grouped", view })}` });
+    equal([await odd.isVisible("#map"), await odd.inputValue("#pick-head"), await odd.inputValue("#palette")], [true, "0", "viridis"], "settings that are not known have their defaults");
+    await useView(odd, "compare");
     const page = await open(t);
     await page.evaluate(() => { location.hash = "#s=broken"; });
     ok(/damaged/.test(await text(page)), "on an open page");

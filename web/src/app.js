@@ -19,6 +19,8 @@ const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
 export const NO_LABELS = { rows: null, cols: null };
 export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null }; // of a request of another shape
 
+export const TABS = ["map", "lines", "heads", "stages", "compare", "table"];
+
 export const VIEW_DEFAULTS = {
     tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, palette: "viridis", mode: "linear",
     hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "scale", patch: "",

@@ -1,8 +1,9 @@
 // permalink.js: the page's state as the address's fragment, which browsers do not send: deflated JSON in base64.
 
-import { VIEW_DEFAULTS } from "./app.js";
+import { TABS, VIEW_DEFAULTS } from "./app.js";
+import { PALETTES } from "./color.js";
 import { plainRequest } from "./request.js";
-import { STAGES } from "./run.js";
+import { MEAN, STAGES } from "./run.js";
 import { product } from "./tensor.js";
 
 export const LINK_BYTES_MAX = 60000;
@@ -37,11 +38,25 @@ export async function encode(app) {
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const isList = (value) => value === null || value === undefined || Array.isArray(value);
 
-// The settings that are known, and whose values have the type of their defaults.
+const isIndex = (value) => Number.isInteger(value) && value >= 0;
+const isHead = (value) => value === MEAN || isIndex(value);
+const isTuple = (value, length, test) => value === null || (Array.isArray(value) && value.length === length && value.every(test));
+
+// Of settings that are not of their default's type alone.
+const SETTINGS = {
+    tab: (value) => TABS.includes(value),
+    stage: (value) => STAGES.some(({ name }) => name === value),
+    palette: (value) => PALETTES.some(({ name }) => name === value),
+    layer: isIndex, batch: isIndex, head: isHead,
+    heads: (value) => Array.isArray(value) && value.every(isHead),
+    cell: (value) => isTuple(value, 2, isIndex),
+    zoom: (value) => isTuple(value, 3, Number.isFinite),
+};
+
+// The settings that are known and right; the others have their defaults.
 function readView(view) {
-    const known = Object.entries(view).filter(([name, value]) => name in VIEW_DEFAULTS &&
-        (name === "cell" || name === "zoom" ? isList(value) : name === "head" || (typeof value === typeof VIEW_DEFAULTS[name] && isList(value) === isList(VIEW_DEFAULTS[name]))));
-    return { ...VIEW_DEFAULTS, ...Object.fromEntries(known.filter(([name, value]) => name !== "stage" || STAGES.some((stage) => stage.name === value))) };
+    const isRight = (name, value) => (SETTINGS[name] ? SETTINGS[name](value) : typeof value === typeof VIEW_DEFAULTS[name]);
+    return { ...VIEW_DEFAULTS, ...Object.fromEntries(Object.entries(view).filter(([name, value]) => name in VIEW_DEFAULTS && isRight(name, value))) };
 }
 
 function check({ v, view = {}, own, request, preset, labels = {} }) {

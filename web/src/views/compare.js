@@ -56,7 +56,7 @@ export function create(host) {
 
     let other = null, otherOf = ""; // the last run computed, and the request and stage it is for
     async function otherRun(stage) {
-        const variation = VARIATIONS.find(({ name }) => name === app.view.compare);
+        const variation = VARIATIONS.find(({ name }) => name === app.view.compare) ?? VARIATIONS[0];
         if (variation.name === "pinned") return app.pinned;
         if (app.run.weightsOnly || app.offline) return null;
         const patch = variation.patch(app.run.request);
