@@ -37,7 +37,8 @@ size_t arena_cost(size_t bytes)
     return size_multiply(2, size_add(rounded, ARENA_HEADER_BYTES));
 }
 
-/* A large block gets huge pages as far as whole ones fit into its bytes: it then takes addresses beyond its size, but no memory. */
+/* A large block gets huge pages as far as whole ones fit into its bytes: it then takes addresses beyond its size, but no
+ * memory. */
 static void *allocate(size_t bytes)
 {
     if (bytes < ARENA_HUGE_BLOCK_BYTES_MIN)

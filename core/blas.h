@@ -2,8 +2,8 @@
 #ifndef ATTND_CORE_BLAS_H
 #define ATTND_CORE_BLAS_H
 
-/* Each BLAS call runs on its caller's thread alone from now on; core's own tasks are what runs in parallel. Call once, before any
- * computation, from one thread. */
+/* Each BLAS call runs on its caller's thread alone from now on; core's own tasks are what runs in parallel. Call once,
+ * before any computation, from one thread. */
 void blas_init(void);
 
 /* The library's version and the kernels it runs with. Static. */

@@ -40,7 +40,8 @@ static bool rows_start(const struct projection *p, char *out, size_t rows)
     return p->bias->data != NULL;
 }
 
-/* A block of weights as columns of doubles: of outputs [first_output, ...) and inputs [first, first + count). Missing outputs are 0. */
+/* A block of weights as columns of doubles: of outputs [first_output, ...) and inputs [first, first + count). Missing
+ * outputs are 0. */
 static void weights_transpose(const struct projection *p, size_t first_output, size_t first, size_t count,
                               double columns[INPUTS_AT_ONCE][OUTPUTS_AT_ONCE])
 {
@@ -65,7 +66,8 @@ static void outputs_add(const float *x, double columns[INPUTS_AT_ONCE][OUTPUTS_A
     memcpy(sums, sum, sizeof sum);
 }
 
-/* Several outputs at once, since additions of one wait for each other: each is summed in the order of the inputs all the same. */
+/* Several outputs at once, since additions of one wait for each other: each is summed in the order of the inputs all the
+ * same. */
 static void rows_f32_in_f64(const struct projection *p, const float *x, float *out, size_t rows)
 {
     const float *bias = p->bias->data;

@@ -4,8 +4,8 @@
 
 #include "core/attention/plan.h"
 
-/* Writes the row's output, masked scores and lse, and its weights to `ret_weights` (contiguous, of plan->weights_dtype; NULL: not
- * wanted). */
+/* Writes the row's output, masked scores and lse, and its weights to `ret_weights` (contiguous, of plan->weights_dtype;
+ * NULL: not wanted). */
 void exact_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights);
 
 /* The output alone, of a row whose scores are finite: the other results then don't depend on whether it is asked for. */

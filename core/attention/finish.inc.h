@@ -77,7 +77,8 @@ static void NAME(row_finish)(struct NAME(state) *state, size_t r)
         NAME(output_finish)(state, r);
 }
 
-/* Finishes all rows. Those that need more than this precision are computed again, which takes long: each asks whether to stop. */
+/* Finishes all rows. Those that need more than this precision are computed again, which takes long: each asks whether to
+ * stop. */
 static void NAME(rows_finish)(struct NAME(state) *state)
 {
     struct attention_plan *plan = state->plan;

@@ -1,5 +1,5 @@
-/* memory.h: one walk over what a plan allocates, which sums up its cost or takes it from an arena: so the cost that a request is
- * admitted by and what the call takes cannot differ. */
+/* memory.h: one pass over what a plan allocates, which sums up its cost or takes it from an arena: so the cost that a
+ * request is admitted by and what the call takes cannot differ. */
 #ifndef ATTND_CORE_ATTENTION_MEMORY_H
 #define ATTND_CORE_ATTENTION_MEMORY_H
 

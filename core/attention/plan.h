@@ -32,7 +32,8 @@ struct attention_scratch {
     /* [rows_at_once, KERNEL_ROW_STRIDE]: a tile's scores, then its weights before the division. Where weights are wanted, [key
      * tiles, score_rows, KERNEL_ROW_STRIDE]: all tiles, until the block ends. */
     void *scores;
-    /* [2, QUERY_TILE, value panels * value_panel]: the block's output before the division, and the sums of what is not finite. */
+    /* [2, QUERY_TILE, value panels * value_panel]: the block's output before the division, and the sums of what is not
+     * finite. */
     void *sums;
     void *weight_rows;  /* [QUERY_TILE, Tk] of weights_dtype: the block's weights, where the result cannot take them */
     void *tile_max;     /* [key tiles, QUERY_TILE]: the maximum that each tile's weights were computed against */

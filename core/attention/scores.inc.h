@@ -1,4 +1,5 @@
-/* scores.inc.h: a tile of scores: the product of queries and keys, then stage by stage in attention.h's order up to the masks. */
+/* scores.inc.h: a tile of scores: the product of queries and keys, then stage by stage in attention.h's order up to the
+ * masks. */
 
 /* scores = scale * q.k, from packed keys, and their rows' maxima (NULL: not wanted). */
 static void NAME(scores_packed)(struct NAME(state) *state, const struct NAME(tile) *tile, REAL *ret_max)
@@ -77,8 +78,8 @@ static void NAME(store_stage_exact)(const struct NAME(state) *state, const struc
     }
 }
 
-/* An infinity may stand for a product that overflowed before it was scaled, so it must not become the cap: the kernel makes it NaN,
- * which leaves the row to exact_row. */
+/* An infinity may stand for a product that overflowed before it was scaled, so it must not become the cap: the kernel makes
+ * it NaN, which leaves the row to exact_row. */
 static void NAME(stage_softcap)(struct NAME(state) *state, const struct NAME(tile) *tile)
 {
     const struct attention_plan *plan = state->plan;

@@ -1,5 +1,5 @@
-/* softmax.inc.h: online softmax: each row's running maximum and denominator, tile by tile, and merged where the keys were divided
- * between tasks (Milakov and Gimelshein 2018). */
+/* softmax.inc.h: online softmax: each row's running maximum and denominator, tile by tile, and merged where the keys were
+ * divided between tasks (Milakov and Gimelshein 2018). */
 
 /* A weight that was multiplied by an infinity may vanish where it shrinks by more than this later on. */
 #define NONFINITE_FACTOR_MIN 1e-30

@@ -1,6 +1,7 @@
-/* split_kv.h: few queries against many keys, as in decoding (split-KV: FlashDecoding, Dao et al. 2023). Packing would cost more
- * than it saves, so keys and values are read once, in place, for all query heads that share them. Keys are divided into splits of
- * fixed size, so that several workers can share one head; the splits' maxima, denominators and sums are merged in order. */
+/* split_kv.h: few queries against many keys, as in decoding (split-KV: FlashDecoding, Dao et al. 2023). Packing would cost
+ * more than it saves, so keys and values are read once, in place, for all query heads that share them. Keys are divided
+ * into splits of fixed size, so that several workers can share one head; the splits' maxima, denominators and sums are
+ * merged in order. */
 #ifndef ATTND_CORE_ATTENTION_SPLIT_KV_H
 #define ATTND_CORE_ATTENTION_SPLIT_KV_H
 

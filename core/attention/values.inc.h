@@ -1,5 +1,5 @@
-/* values.inc.h: the product of weights and values. What is not finite in a value reaches only the rows that see it: the product takes
- * zeros in its place, and what infinities and NaN contribute is summed separately (nonfinite_sums). */
+/* values.inc.h: the product of weights and values. What is not finite in a value reaches only the rows that see it: the
+ * product takes zeros in its place, and what infinities and NaN contribute is summed separately (nonfinite_sums). */
 
 static bool NAME(value_is_nonfinite)(const struct NAME(state) *state, size_t j)
 {
@@ -9,8 +9,8 @@ static bool NAME(value_is_nonfinite)(const struct NAME(state) *state, size_t j)
     return !plan->kernels->KERNEL(finite_row)(tensor_row(&plan->params->value, state->block->b, state->block->g, j), plan->Dv);
 }
 
-/* Adds what of value j is not finite to row r, which gives it `weight`. A weight that underflowed is not zero, so its product with an
- * infinity is left to exact_row_output. */
+/* Adds what of value j is not finite to row r, which gives it `weight`. A weight that underflowed is not zero, so its
+ * product with an infinity is left to exact_row_output. */
 static void NAME(add_nonfinite_value)(struct NAME(state) *state, size_t r, size_t j, REAL weight)
 {
     const struct attention_plan *plan = state->plan;

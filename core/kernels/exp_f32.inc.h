@@ -1,5 +1,6 @@
-/* exp_f32.inc.h: e^x in float32 for x <= 0, 0 where the result would be subnormal (products with subnormal numbers are slow). x = n ln 2 + r
- * with |r| <= ln(2)/2, and e^r by a polynomial interpolated at Chebyshev's nodes (relative error 1e-8). */
+/* exp_f32.inc.h: e^x in float32 for x <= 0, 0 where the result would be subnormal (products with subnormal numbers are
+ * slow). x = n ln 2 + r with |r| <= ln(2)/2, and e^r by a polynomial interpolated at Chebyshev's nodes (relative error
+ * 1e-8). */
 
 #define LOG2_E_F32 1.44269504088896340736F
 #define LN2_HIGH_F32 0.693145751953125F /* 16 bits: its products with exponents are exact */

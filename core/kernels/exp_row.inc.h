@@ -1,5 +1,5 @@
-/* exp_row.inc.h: exp(score - max) of a row of scores, and their sum. Element j is added to lane j % LANES of sum j / LANES % VECTORS,
- * whatever the row's length and elements are. */
+/* exp_row.inc.h: exp(score - max) of a row of scores, and their sum. Element j is added to lane j % LANES of sum j / LANES
+ * % VECTORS, whatever the row's length and elements are. */
 
 /* One panel. Where `finite`, a product with 0 turns the sum to NaN if an element is not finite. */
 static inline __attribute__((always_inline)) void NAME(exp_panel)(REAL *row, REAL max, bool finite, NAME(lanes) sums[VECTORS])

@@ -3,8 +3,8 @@
  * Products   c (+)= alpha * a.b with the right operand packed into panels. On avx512, avx2 and neon each element is one chain of
  *            fused multiply-adds over the depth, so its bits don't depend on which rows and columns are computed along with
  *            it. generic hands the product to OpenBLAS, which has kernels for every processor.
- * Rows       work in place on one row of scores. Sums run over row_step partial sums, an element's by its column alone: so a row's
- *            bits don't depend on the rows beside it.
+ * Rows       work in place on one row of scores. A sum has row_step partial sums, and a column alone decides which of them takes
+ *            an element: so a row's bits don't depend on the rows beside it.
  * Kernels check nothing. Threads: reentrant, but for kernels_choose. */
 #ifndef ATTND_CORE_KERNELS_KERNELS_H
 #define ATTND_CORE_KERNELS_KERNELS_H
@@ -17,11 +17,11 @@
     (KERNEL_DEPTH_MAX + 16) /* of left operands: a constant, and no power of two, to spare the cache's sets */
 
 /* A product. The right operand lies in panels of `panel_columns` columns: panel p holds columns p*panel_columns and on, as
- * `depth` rows of panel_columns contiguous numbers, missing columns as 0; rows of a wider matrix can be panels in place. Whole
- * panels of c are written.
+ * `depth` rows of panel_columns contiguous numbers, missing columns as 0; rows of a wider matrix can be panels in place.
+ * Whole panels of c are written.
  *
- * ret_max, where the table's product_tells_max: the largest element of each row of c, the last panel's missing columns included;
- * anything where one is NaN. rows <= rows_f32 then. */
+ * ret_max, where the table's product_tells_max: the largest element of each row of c, the last panel's missing columns
+ * included; anything where one is NaN. rows <= rows_f32 then. */
 struct kernel_product_f32 {
     size_t rows, columns, depth; /* depth <= KERNEL_DEPTH_MAX */
     const float *a;              /* [rows], KERNEL_ROW_STRIDE apart */
@@ -48,8 +48,8 @@ struct kernel_product_f64 {
     double *ret_max;
 };
 
-/* c[r][j] = alpha * a[r].b[j] for keys in place, unpacked: rows of `depth` contiguous numbers. depth is a multiple of the columns of a
- * panel, and at most KERNEL_DEPTH_MAX. */
+/* c[r][j] = alpha * a[r].b[j] for keys in place, unpacked: rows of `depth` contiguous numbers. depth is a multiple of the
+ * columns of a panel, and at most KERNEL_DEPTH_MAX. */
 struct kernel_dots_f32 {
     size_t rows, keys, depth;
     const float *a; /* [rows], KERNEL_ROW_STRIDE apart */
@@ -68,7 +68,8 @@ struct kernel_dots_f64 {
     double *c;
 };
 
-/* Which columns of a row of scores are visible: those of [begin, end), of them those kept, or those whose addend is not -infinity. */
+/* Which columns of a row of scores are visible: those of [begin, end), of them those kept, or those whose addend is not
+ * -infinity. */
 struct kernel_mask_f32 {
     size_t begin, end;
     const unsigned char *keep; /* [end]; NULL: all */
@@ -101,8 +102,8 @@ struct kernels {
     void (*dots_f32)(const struct kernel_dots_f32 *dots);
     void (*dots_f64)(const struct kernel_dots_f64 *dots);
 
-    /* Packs `count` keys, rows of `depth` contiguous numbers `stride` apart, as columns of a panel (panel_columns wide, the missing
-     * ones 0). NULL: none of its own. */
+    /* Packs `count` keys, rows of `depth` contiguous numbers `stride` apart, as columns of a panel (panel_columns wide, the
+     * missing ones 0). NULL: none of its own. */
     void (*pack_f32)(const float *keys, ptrdiff_t stride, size_t count, size_t depth, float *panel);
     void (*pack_f64)(const double *keys, ptrdiff_t stride, size_t count, size_t depth, double *panel);
 
@@ -111,13 +112,13 @@ struct kernels {
     float (*exp_row_f32)(float *row, size_t count, float max);
     double (*exp_row_f64)(double *row, size_t count, double max);
 
-    /* The same numbers for a row in which no key is masked, whose count is a multiple of row_step, and whatever its elements are: the
-     * sum is NaN where one is not finite. */
+    /* The same numbers for a row in which no key is masked, whose count is a multiple of row_step, and whatever its
+     * elements are: the sum is NaN where one is not finite. */
     float (*exp_finite_row_f32)(float *row, size_t count, float max);
     double (*exp_finite_row_f64)(double *row, size_t count, double max);
 
-    /* Adds mask->add and sets what is not visible to -infinity. *ret_max: the largest, -infinity where nothing is visible; true where all
-     * that is visible is finite. count is a multiple of row_step, and may be more than mask->end. */
+    /* Adds mask->add and sets what is not visible to -infinity. *ret_max: the largest, -infinity where nothing is visible;
+     * true where all that is visible is finite. count is a multiple of row_step, and may be more than mask->end. */
     bool (*mask_row_f32)(float *row, size_t count, const struct kernel_mask_f32 *mask, float *ret_max);
     bool (*mask_row_f64)(double *row, size_t count, const struct kernel_mask_f64 *mask, double *ret_max);
 
@@ -129,8 +130,8 @@ struct kernels {
     void (*alibi_row_f32)(float *row, size_t count, double distance, double slope);
     void (*alibi_row_f64)(double *row, size_t count, double distance, double slope);
 
-    /* to[j] = from[j] * factor; `to` may be `from`. True where all that is written is finite. streaming: past the caches, for what is not soon read again; streaming_done
-     * puts all such stores of the thread before those that follow. */
+    /* to[j] = from[j] * factor; `to` may be `from`. True where all that is written is finite. streaming: past the caches,
+     * for what is not soon read again; streaming_done puts all such stores of the thread before those that follow. */
     bool (*scale_row_f32)(float *to, const float *from, size_t count, float factor);
     bool (*scale_row_f64)(double *to, const double *from, size_t count, double factor);
     void (*scale_streaming_f32)(float *to, const float *from, size_t count, float factor);

@@ -1,7 +1,7 @@
 /* product.inc.h: rows times panels, the product of attention's tiles: ROWS * VECTORS sums live in registers. */
 
-/* `rows` rows of one panel, and their maxima, lane by lane, brought into `maxima` (NULL: not wanted). `rows` is a constant at each
- * call, so that the sums stay in registers. */
+/* `rows` rows of one panel, and their maxima, lane by lane, brought into `maxima` (NULL: not wanted). `rows` is a constant
+ * at each call, so that the sums stay in registers. */
 static inline __attribute__((always_inline)) void NAME(rows_panel)(size_t rows, size_t depth, const REAL *a, const REAL *panel,
                                                                    size_t panel_row_stride, REAL alpha, bool add, REAL *c,
                                                                    size_t c_stride, NAME(lanes) *maxima)

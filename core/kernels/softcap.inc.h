@@ -2,8 +2,8 @@
 
 #define TANH_POLYNOMIAL_MAX 0.625F
 
-/* tanh: an odd polynomial up to TANH_POLYNOMIAL_MAX (interpolated at Chebyshev's nodes, relative error 2e-8), (1 - e)/(1 + e) with
- * e = exp(-2|x|) beyond. */
+/* tanh: an odd polynomial up to TANH_POLYNOMIAL_MAX (interpolated at Chebyshev's nodes, relative error 2e-8), (1 - e)/(1 +
+ * e) with e = exp(-2|x|) beyond. */
 static inline lanes_f32 tanh_lanes(lanes_f32 x)
 {
     mask_f32 sign = (mask_f32)x & INT32_MIN;

@@ -1,6 +1,6 @@
-/* table.c: one processor's table of kernels, written in GCC's vector types. Built once per KERNEL_TARGET with that target's flags, and
- * with contraction to fused multiply-adds, without errno and traps: safe here, since nothing reads errno or the exception flags and
- * no step relies on a product being rounded on its own. */
+/* table.c: one processor's table of kernels, written in GCC's vector types. Built once per KERNEL_TARGET with that target's
+ * flags, and with contraction to fused multiply-adds, without errno and traps: safe here, since nothing reads errno or the
+ * exception flags and no step relies on a product being rounded on its own. */
 #include "core/kernels/kernels.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* target.inc.h: the registers of the processor that is compiled for, and what fits them: a panel of VECTORS vectors, ROWS rows of sums
- * for each, and an element of the left operand. Scores, too, are read a panel at a time. NEON belongs to every arm64, so there the
- * build says which table has products of its own. */
+/* target.inc.h: the registers of the processor that is compiled for, and what fits them: a panel of VECTORS vectors, ROWS
+ * rows of sums for each, and an element of the left operand. Scores, too, are read a panel at a time. NEON belongs to every
+ * arm64, so there the build says which table has products of its own. */
 
 #ifdef __x86_64__
 #include <immintrin.h>
