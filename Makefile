@@ -218,12 +218,13 @@ run_test = @scripts/run-test $(basename $@)
 
 # Those that take longest go first.
 UNIT_NAMES := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*_test.c))
-UNIT_NAMES := $(filter composition_test bit_equality_test attention_test,$(UNIT_NAMES)) $(UNIT_NAMES)
+UNIT_NAMES := $(filter random_request_test bit_equality_test attention_test,$(UNIT_NAMES)) $(UNIT_NAMES)
 HTTP_NAMES := $(patsubst tests/http/%_test.c,%,$(wildcard tests/http/*_test.c))
 HTTP_QUICK := $(filter-out fairness lifecycle limits memory times,$(HTTP_NAMES))
 
-.PHONY: $(addprefix test-,unit http quick valgrind address undefined thread corpus replay clients sample browser tools) defects
+.PHONY: $(addprefix test-,unit unit-long http quick valgrind address undefined thread corpus replay clients sample browser tools) defects
 test-unit: $(UNIT_NAMES:%=$(L)/unit/%.totals)
+test-unit-long: $(UNIT_NAMES:%=$(L)/unit-long/%.totals)
 test-valgrind: $(UNIT_NAMES:%=$(L)/valgrind/%.totals)
 test-http: $(HTTP_NAMES:%=$(L)/http/%.totals)
 test-quick: $(HTTP_QUICK:%=$(L)/http/%.totals)
@@ -240,6 +241,9 @@ test-corpus:
 
 $(L)/unit/%.totals: $(B)/tests/unit/%
 	$(run_test) $<
+
+$(L)/unit-long/%.totals: $(B)/tests/unit/%
+	@ATTND_TEST_LONG=1 scripts/run-test $(basename $@) $<
 
 $(L)/valgrind/%.totals: $(B)/tests/unit/%
 	@ATTND_TEST_SLOW=1 scripts/run-test $(basename $@) valgrind $<
@@ -306,7 +310,7 @@ check: test-deps ## for the minute after an edit: builds, then unit and HTTP tes
 test: test-deps ## runs the tests (ONLY="unit http": some stages; SANITIZER=thread: unit and http under it)
 	+@scripts/test $(or $(ONLY),$(SANITIZER))
 
-test-long: test-deps ## runs what `make test` leaves out: the unit tests under valgrind
+test-long: test-deps ## runs what `make test` leaves out: unit tests with all their cases, and under valgrind
 	+@scripts/test long
 
 lint: export LINT_FLAGS = $(COMPILE_FLAGS)
