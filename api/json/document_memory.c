@@ -20,15 +20,10 @@ struct document_memory {
 
 static _Thread_local struct document_memory *newest;
 
-static size_t round_up(size_t bytes)
-{
-    return size_add(bytes, ALIGNMENT_BYTES - 1) & ~(size_t)(ALIGNMENT_BYTES - 1);
-}
-
 /* Past the reserve's end, which should not happen, there is still the C library. */
 static void *allocate(size_t bytes)
 {
-    size_t rounded = round_up(bytes);
+    size_t rounded = size_round_up(bytes, ALIGNMENT_BYTES);
     if (newest == NULL || !newest->filling || rounded > (size_t)(newest->end - newest->next))
         return malloc(bytes);
     void *memory = newest->next;
@@ -61,8 +56,10 @@ bool document_memory_open(size_t text_bytes, struct arena *arena, struct error *
     if (reserve == NULL)
         return false;
     char *start = (char *)reserve;
-    *reserve = (struct document_memory){
-        .older = newest, .next = start + round_up(sizeof *reserve), .end = start + bytes, .filling = true};
+    *reserve = (struct document_memory){.older = newest,
+                                        .next = start + size_round_up(sizeof *reserve, ALIGNMENT_BYTES),
+                                        .end = start + bytes,
+                                        .filling = true};
     newest = reserve;
     return true;
 }

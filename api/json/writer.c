@@ -66,17 +66,22 @@ static size_t utf8_length(const unsigned char *c)
     return 0;
 }
 
+const char *writer_escape(unsigned char byte, char ret[WRITER_ESCAPE_BYTES_MAX])
+{
+    (void)snprintf(ret, WRITER_ESCAPE_BYTES_MAX, byte == '"' || byte == '\\' ? "\\%c" : "\\u%04x", byte);
+    return ret;
+}
+
 void writer_string(struct writer *writer, const char *string)
 {
     writer_add(writer, "\"");
     for (const unsigned char *c = (const unsigned char *)string; *c != '\0';) {
+        char escape[WRITER_ESCAPE_BYTES_MAX];
         size_t length = utf8_length(c);
         if (length == 0)
             writer_add(writer, "\\ufffd");
-        else if (*c == '"' || *c == '\\')
-            writer_format(writer, "\\%c", *c);
-        else if (*c < 0x20 || *c == 0x7f)
-            writer_format(writer, "\\u%04x", *c);
+        else if (*c == '"' || *c == '\\' || *c < 0x20 || *c == 0x7f)
+            writer_add(writer, writer_escape(*c, escape));
         else
             add_bytes(writer, (const char *)c, length);
         c += size_max(length, 1);

@@ -30,6 +30,10 @@ void writer_end(struct writer *writer);
 #define WRITER_STRING_GROWTH 6
 void writer_string(struct writer *writer, const char *string);
 
+/* Writes the escape of a byte that a JSON string cannot hold unescaped: \" \\ or \u00xx, NUL-terminated. Returns ret. */
+#define WRITER_ESCAPE_BYTES_MAX 7
+const char *writer_escape(unsigned char byte, char ret[WRITER_ESCAPE_BYTES_MAX]);
+
 /* The shortest digits that read back as the same value in `dtype`; `decimals` >= 0 rounds. */
 void writer_number(struct writer *writer, double x, enum dtype dtype, int decimals);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/json/writer.h"
+
 /* Strings stop short of the buffer's end, so that a truncated line still has its names, its numbers and its end. */
 #define LOG_LINE_END_BYTES 8
 #define LOG_LINE_STRINGS_BYTES_MAX (LOG_LINE_BYTES_MAX - 1024)
@@ -29,12 +31,14 @@ static void add_escaped(struct log_line *line, const char *value)
     for (const unsigned char *c = (const unsigned char *)value; *c != '\0'; c++) {
         if (line->bytes >= LOG_LINE_STRINGS_BYTES_MAX)
             return;
-        if (*c == '"' || *c == '\\')
-            line->text[line->bytes++] = '\\';
-        if (*c >= 0x20 && *c < 0x7f)
+        char escape[WRITER_ESCAPE_BYTES_MAX];
+        bool printable = *c >= 0x20 && *c < 0x7f;
+        if (printable && *c != '"' && *c != '\\')
             line->text[line->bytes++] = (char)*c;
+        else if (printable || line->format == LOG_JSON)
+            add(line, "%s", writer_escape(*c, escape));
         else
-            add(line, line->format == LOG_JSON ? "\\u%04x" : "\\x%02x", *c);
+            add(line, "\\x%02x", *c);
     }
 }
 
