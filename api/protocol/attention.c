@@ -3,6 +3,7 @@
 #include "api/protocol/attention_read.h"
 #include "api/protocol/attention_write.h"
 #include "api/protocol/media_type.h"
+#include "api/protocol/pipeline.h"
 #include "api/protocol/problem.h"
 #include "api/protocol/safetensors.h"
 
@@ -66,12 +67,17 @@ static bool write_reply(struct evaluation *evaluation, const struct executor *ex
     return true;
 }
 
+static bool answer(const struct api_request *sent, const struct api_limits *limits, const struct executor *executor,
+                   struct api_call *call, struct error *err)
+{
+    static const struct pipeline pipeline = {read_request, write_bytes_max, write_reply};
+    return pipeline_run(&pipeline, sent, limits, executor, call, err);
+}
+
 const struct api_protocol api_protocol_attention = {
     .name = "/attention",
     .accepts = accepts,
-    .read = read_request,
-    .write_bytes_max = write_bytes_max,
-    .write = write_reply,
+    .answer = answer,
     .error_type = "application/problem+json",
     .write_error = problem_write,
 };

@@ -5,7 +5,7 @@
 #include "api/protocol/protocol.h"
 #include "api/request/evaluation.h"
 
-/* As an api_protocol's. */
+/* As a pipeline's. */
 size_t attention_write_bytes_max(const struct plan *plan);
 bool attention_write(struct evaluation *evaluation, const struct executor *executor, struct api_reply *ret, struct error *err)
     __attribute__((warn_unused_result));

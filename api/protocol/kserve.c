@@ -5,6 +5,7 @@
 
 #include "api/json/writer.h"
 #include "api/protocol/media_type.h"
+#include "api/protocol/pipeline.h"
 
 static bool accepts(const struct api_request *sent, struct error *err)
 {
@@ -43,12 +44,17 @@ static size_t write_error(const struct error *err, char *buffer, size_t buffer_b
     return (size_t)(writer.at - writer.start);
 }
 
+static bool answer(const struct api_request *sent, const struct api_limits *limits, const struct executor *executor,
+                   struct api_call *call, struct error *err)
+{
+    static const struct pipeline pipeline = {kserve_read, kserve_write_bytes_max, kserve_write};
+    return pipeline_run(&pipeline, sent, limits, executor, call, err);
+}
+
 const struct api_protocol api_protocol_kserve = {
     .name = "/v2/models/attention/infer",
     .accepts = accepts,
-    .read = kserve_read,
-    .write_bytes_max = kserve_write_bytes_max,
-    .write = kserve_write,
+    .answer = answer,
     .error_type = "application/json",
     .write_error = write_error,
 };

@@ -18,7 +18,7 @@
 #define ATTND_API_PROTOCOL_KSERVE_H
 
 #include "api/protocol/protocol.h"
-#include "api/request/request.h"
+#include "api/request/evaluation.h"
 
 enum kserve_output_name {
     KSERVE_Y,
@@ -44,7 +44,7 @@ struct kserve_reply {
 
 extern const char *const kserve_output_names[KSERVE_OUTPUTS + 1]; /* NULL-terminated */
 
-/* As an api_protocol's. */
+/* As a pipeline's. */
 bool kserve_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
                  struct error *err) __attribute__((warn_unused_result));
 size_t kserve_write_bytes_max(const struct plan *plan);

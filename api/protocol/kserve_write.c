@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "api/json/chunks.h"
-#include "api/request/evaluation.h"
 #include "core/size.h"
 
 #define FRAME_BYTES_MAX 1024 /* of names and brackets that do not grow with the request */

@@ -1,5 +1,7 @@
 #include "api/protocol/protocol.h"
 
+#include "core/size.h"
+
 #define ADDRESS(name) &api_protocol_##name,
 const struct api_protocol *const api_protocols[API_PROTOCOL_COUNT] = {API_PROTOCOLS(ADDRESS)};
 
@@ -9,4 +11,18 @@ size_t api_protocol_index(const struct api_protocol *protocol)
     while (api_protocols[i] != protocol)
         i++;
     return i;
+}
+
+bool protocol_reserve(const struct api_limits *limits, const struct api_cost *cost, struct api_call *call, struct error *err)
+{
+    char text[SIZE_TEXT_BYTES_MAX];
+    if (cost->memory_bytes > limits->request_memory_bytes_max)
+        return error_set_limit(err, "max-request-memory", limits->request_memory_bytes_max,
+                               "the shapes ask for %s bytes of memory, where a request may take %zu",
+                               size_text(cost->memory_bytes, text), limits->request_memory_bytes_max);
+    if (limits->reserve != NULL && !limits->reserve(limits->reserve_context, cost, err))
+        return false;
+    call->reserved_bytes += cost->memory_bytes;
+    call->arena.cap_bytes += cost->memory_bytes;
+    return true;
 }

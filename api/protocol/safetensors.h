@@ -15,6 +15,7 @@
 
 #include "api/protocol/attention_read.h"
 #include "api/protocol/protocol.h"
+#include "api/request/evaluation.h"
 
 #define SAFETENSORS_TYPE "application/x-safetensors"
 
@@ -26,7 +27,7 @@ bool safetensors_read(const struct api_request *sent, struct arena *arena, struc
 /* Whether a body that was sent as JSON is probably a safetensors file. */
 bool safetensors_resembles(const char *body, size_t body_bytes);
 
-/* As an api_protocol's write_bytes_max and write. */
+/* As a pipeline's write_bytes_max and write. */
 size_t safetensors_write_bytes_max(const struct plan *plan);
 void safetensors_write(struct evaluation *evaluation, struct api_reply *ret);
 
