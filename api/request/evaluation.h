@@ -60,6 +60,11 @@ bool evaluation_allocate(struct evaluation *evaluation, const struct executor *e
 bool evaluation_read(struct evaluation *evaluation, const struct executor *executor, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Steps of evaluation_read, once the numbers they depend on are read: a mask's polarity, and whether its numbers look like booleans;
+ * the queries' offsets, and the keys behind a mask that ends early. */
+void evaluation_resolve_mask(struct evaluation *evaluation);
+void evaluation_resolve_positions(struct evaluation *evaluation);
+
 /* Draws what the body does not hold, projects, and computes attention. `arena` is for scratch memory. */
 bool evaluation_compute(struct evaluation *evaluation, struct arena *arena, const struct executor *executor, struct error *err)
     __attribute__((warn_unused_result));

@@ -1,10 +1,10 @@
-/* evaluation_read.c: what the body holds: tensors, the mask with its polarity, key lengths and numbers a head. */
+/* evaluation_read.c: what the body holds: tensors, key lengths and numbers a head. */
 #include "api/request/evaluation.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "core/size.h"
+#include "core/alibi.h"
 
 static bool read_key_lengths(struct evaluation *evaluation, struct error *err)
 {
@@ -34,20 +34,6 @@ static bool read_key_lengths(struct evaluation *evaluation, struct error *err)
     return true;
 }
 
-/* Query offsets, and where a mask ends early. Both depend on key lengths, which are read first. */
-static void resolve_positions(struct evaluation *evaluation)
-{
-    const struct plan *plan = evaluation->plan;
-    const struct tensor_input *mask = &plan->request->tensors[REQUEST_MASK];
-    for (size_t b = 0; b < plan->B; b++) {
-        evaluation->query_offsets[b] = plan->query_offset;
-        if (plan->request->offset_from_lengths)
-            evaluation->query_offsets[b] = (int64_t)evaluation->key_lengths[b] - (int64_t)plan->Tq;
-        if (plan->request->mask_ends_early && mask->kind != TENSOR_INPUT_ABSENT && mask->rank > 0)
-            evaluation->key_lengths[b] = size_min(evaluation->key_lengths[b], mask->shape[mask->rank - 1]);
-    }
-}
-
 /* One number a head, rounded to the precision. */
 static bool read_per_head(const struct evaluation *evaluation, const struct tensor_input *input, double *ret, struct error *err)
 {
@@ -70,49 +56,6 @@ static bool read_per_head(const struct evaluation *evaluation, const struct tens
     return true;
 }
 
-/* The slopes of the paper (Press et al. 2022), rounded to the precision: a geometric sequence from 2^(-8/n); where H is not a power of
- * two, those of the power below it, then every other one of the power above. */
-static void paper_slopes(size_t heads, enum dtype dtype, double *ret)
-{
-    size_t power = 1;
-    while (power * 2 <= heads)
-        power *= 2;
-    for (size_t h = 0; h < heads; h++) {
-        double step = h < power ? (double)(h + 1) : (double)(h - power) + 0.5;
-        double slope = exp2(-8 * step / (double)power);
-        ret[h] = dtype == DTYPE_F32 ? (double)(float)slope : slope;
-    }
-}
-
-/* Numbers that are all 0 or 1, with a 1 among them: probably meant as booleans. */
-static bool looks_boolean(const struct tensor *mask)
-{
-    bool one = false;
-    size_t count = tensor_count(mask);
-    for (size_t i = 0; i < count; i++) {
-        double x = mask->dtype == DTYPE_F32 ? (double)((const float *)mask->data)[i] : ((const double *)mask->data)[i];
-        if (x != 0 && x != 1)
-            return false;
-        one |= x == 1;
-    }
-    return one;
-}
-
-static void resolve_mask(struct evaluation *evaluation)
-{
-    struct tensor *mask = &evaluation->tensors[REQUEST_MASK];
-    if (mask->data == NULL)
-        return;
-    if (mask->dtype != DTYPE_BOOL) {
-        evaluation->mask_looks_boolean = looks_boolean(mask);
-        return;
-    }
-    unsigned char *keeps = mask->data;
-    size_t count = tensor_count(mask);
-    for (size_t i = 0; evaluation->plan->request->mask_drops && i < count; i++)
-        keeps[i] ^= 1;
-}
-
 bool evaluation_read(struct evaluation *evaluation, const struct executor *executor, struct error *err)
 {
     const struct request *request = evaluation->plan->request;
@@ -129,12 +72,12 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
         if (tensor_input_is_given(bias) && !tensor_input_load(evaluation->extract, bias, executor, &evaluation->biases[i], err))
             return false;
     }
-    resolve_mask(evaluation);
+    evaluation_resolve_mask(evaluation);
     if (request->alibi && request->alibi_slopes.kind == TENSOR_INPUT_ABSENT)
-        paper_slopes(evaluation->plan->H, evaluation->plan->dtype, evaluation->alibi_slopes);
+        alibi_slopes(evaluation->plan->H, evaluation->plan->dtype, evaluation->alibi_slopes);
     if (!read_key_lengths(evaluation, err))
         return false;
-    resolve_positions(evaluation);
+    evaluation_resolve_positions(evaluation);
     return read_per_head(evaluation, &request->alibi_slopes, evaluation->alibi_slopes, err) &&
            read_per_head(evaluation, &request->sinks, evaluation->sinks, err);
 }
