@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "server/http/head.h"
+#include "server/http/http_request_bypass.h"
 #include "server/http/http_request_lifecycle.h"
 #include "server/http/http_request_log.h"
-#include "server/http/http_request_refuse.h"
 #include "server/http/response.h"
 #include "server/setup/file.h"
 #include "server/setup/limits.h"
@@ -131,7 +131,7 @@ static void on_message(void *context, const char *format, va_list arguments)
     char message[ERROR_TEXT_BYTES_MAX];
     bool started = atomic_load(&daemon->started);
     if (started && is_long_line(format, arguments))
-        http_request_refuse_long_line(&daemon->service);
+        http_request_bypass_long_line(&daemon->service);
     if (started && strstr(format, "allocating memory") == NULL)
         return;
     (void)vsnprintf(message, sizeof message, format, arguments);

@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "server/http/admission.h"
+#include "server/http/http_request_bypass.h"
 #include "server/http/http_request_log.h"
-#include "server/http/http_request_refuse.h"
 #include "server/http/http_request_reply.h"
 #include "server/http/http_request_run.h"
 #include "server/http/router.h"
@@ -361,7 +361,7 @@ void http_request_end(struct http_request *request, enum MHD_RequestTerminationC
     const union MHD_ConnectionInfo *replied = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
     bool too_slow = http_connection_was_cut(connection);
     if (too_slow && !request->replied && replied == NULL && connection->tls == NULL)
-        http_request_refuse_slow(request);
+        http_request_bypass_slow(request);
     unsigned status = request->replied ? (unsigned)request->call.reply.status : replied != NULL ? replied->http_status : 0;
     const char *end = how_it_ended(request, how, too_slow);
     if (replied != NULL && !request->replied && !too_slow) {
@@ -382,9 +382,9 @@ void http_request_abandon(struct http_connection *connection, struct MHD_Connect
     if (request == NULL)
         return;
     if (connection->tls == NULL && too_slow)
-        http_request_refuse_slow(request);
+        http_request_bypass_slow(request);
     else if (connection->tls == NULL)
-        http_request_refuse_dropped(request);
+        http_request_bypass_dropped(request);
     finish(request, request->replied ? (unsigned)request->call.reply.status : 0,
            too_slow           ? "too slow"
            : request->replied ? "ok"

@@ -1,4 +1,4 @@
-#include "server/http/http_request_refuse.h"
+#include "server/http/http_request_bypass.h"
 
 #include "server/http/admission.h"
 #include "server/http/http_request_reply.h"
@@ -7,7 +7,7 @@
 /* About what stands around a chunk: its size and two line ends. */
 #define HTTP_REQUEST_CHUNK_LINE_BYTES 8
 
-void http_request_refuse_slow(struct http_request *request)
+void http_request_bypass_slow(struct http_request *request)
 {
     struct error err = {0};
     const struct options *options = request->service->options;
@@ -20,7 +20,7 @@ void http_request_refuse_slow(struct http_request *request)
     http_request_reply_and_close(request);
 }
 
-void http_request_refuse_dropped(struct http_request *request)
+void http_request_bypass_dropped(struct http_request *request)
 {
     struct error err = {0};
     if (request->target_bytes == 0)
@@ -44,7 +44,7 @@ static uint64_t held_bytes(const struct http_request *request)
     return read_bytes > passed_bytes ? read_bytes - passed_bytes : 0;
 }
 
-void http_request_refuse_long_line(struct service *service)
+void http_request_bypass_long_line(struct service *service)
 {
     struct http_request *longest = NULL;
     uint64_t longest_bytes = 0;
