@@ -201,5 +201,5 @@ int main(void)
         cmocka_unit_test(strings_may_hold_commas),
         cmocka_unit_test(reading_stops),
     };
-    return cmocka_run_group_tests_name("lift_spread", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("array_read_parallel", tests, NULL, NULL);
 }

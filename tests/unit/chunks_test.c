@@ -1,4 +1,4 @@
-/* Large tensors written by several threads, in parts: the text of one thread in one part, and numbers that read back. */
+/* Large tensors written by several threads, in chunks: the text of one thread in one chunk, and numbers that read back. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,18 +42,18 @@ static char *write_twice(const struct tensor *t, struct number_style style, cons
     size_t buffer_bytes = CHUNKS_FRAME_BYTES + 2 * chunks_bytes_max(t->dtype, t->rank, t->shape, style);
     char *buffer = malloc(buffer_bytes);
     assert_non_null(buffer);
-    struct chunks parts;
+    struct chunks chunks;
     struct api_reply reply = {0};
     struct error err = {0};
-    chunks_init(&parts, buffer, buffer_bytes, 2 * chunks_count_max(tensor_count(t)), executor);
-    writer_add(&parts.writer, "[");
-    chunks_tensor(&parts, t, style);
-    writer_add(&parts.writer, ",");
-    chunks_tensor(&parts, t, style);
-    writer_add(&parts.writer, "]");
+    chunks_init(&chunks, buffer, buffer_bytes, 2 * chunks_count_max(tensor_count(t)), executor);
+    writer_add(&chunks.writer, "[");
+    chunks_tensor(&chunks, t, style);
+    writer_add(&chunks.writer, ",");
+    chunks_tensor(&chunks, t, style);
+    writer_add(&chunks.writer, "]");
     const struct api_chunk *list;
     size_t count;
-    assert_true(chunks_done(&parts, &list, &count, &err));
+    assert_true(chunks_done(&chunks, &list, &count, &err));
     api_reply_set_chunks(&reply, list, count);
     if (tensor_count(t) >= 2 * CHUNK_ELEMENTS)
         assert_true(reply.chunk_count >= 6);
@@ -104,7 +104,7 @@ static void check(const struct tensor *t, struct number_style style, struct work
     }
 }
 
-static void parts_are_the_text_of_one(void **state)
+static void chunks_are_the_text_of_one(void **state)
 {
     (void)state;
     struct draw draw = {3};
@@ -135,7 +135,7 @@ static void parts_are_the_text_of_one(void **state)
 }
 
 /* The longest numbers in the worst of shapes fit their buffer: asserted where they are written. */
-static void rooms_are_large_enough(void **state)
+static void buffers_are_large_enough(void **state)
 {
     (void)state;
     struct worker_pool pool;
@@ -181,15 +181,15 @@ static void writing_stops(void **state)
     assert_non_null(buffer);
     for (size_t after = 0; after < 3; after++) {
         struct worker_pool pool;
-        struct chunks parts;
+        struct chunks chunks;
         const struct api_chunk *list;
         size_t list_count;
         struct error err = {0};
         worker_pool_init(&pool, 2);
         pool.stop_after = after;
-        chunks_init(&parts, buffer, buffer_bytes, chunks_count_max(count), &pool.executor);
-        chunks_tensor(&parts, &t, style);
-        assert_false(chunks_done(&parts, &list, &list_count, &err));
+        chunks_init(&chunks, buffer, buffer_bytes, chunks_count_max(count), &pool.executor);
+        chunks_tensor(&chunks, &t, style);
+        assert_false(chunks_done(&chunks, &list, &list_count, &err));
         assert_int_equal(err.code, ERROR_DEADLINE);
     }
     free(buffer);
@@ -197,7 +197,7 @@ static void writing_stops(void **state)
 }
 
 /* A whole request: a large reply as JSON, on threads and without, is the same bytes, and says what a safetensors file says. */
-static void large_replies_go_out_in_parts(void **state)
+static void large_replies_are_sent_in_chunks(void **state)
 {
     (void)state;
     static const char text[] = "{\"seed\":3,\"x\":{\"shape\":[2,300,8]},\"projection\":\"identity\",\"num_heads\":2,"
@@ -206,28 +206,28 @@ static void large_replies_go_out_in_parts(void **state)
     (void)snprintf(body, sizeof body, text, "");
     struct worker_pool pool;
     worker_pool_init(&pool, 3);
-    struct binary_client serial, spread;
+    struct binary_client serial, parallel;
     struct binary_request request = {.protocol = &api_protocol_attention, .body = body, .body_bytes = strlen(body)};
     binary_client_send(&serial, &request);
     binary_client_check_ok(&serial);
     request.executor = &pool.executor;
-    binary_client_send(&spread, &request);
-    binary_client_check_ok(&spread);
-    assert_true(spread.call.reply.chunk_count > 10);
-    assert_string_equal(serial.body, spread.body);
+    binary_client_send(&parallel, &request);
+    binary_client_check_ok(&parallel);
+    assert_true(parallel.call.reply.chunk_count > 10);
+    assert_string_equal(serial.body, parallel.body);
     binary_client_done(&serial);
-    binary_client_done(&spread);
+    binary_client_done(&parallel);
 }
 
 int main(void)
 {
     api_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_the_text_of_one),
-        cmocka_unit_test(rooms_are_large_enough),
+        cmocka_unit_test(chunks_are_the_text_of_one),
+        cmocka_unit_test(buffers_are_large_enough),
         cmocka_unit_test(costs_saturate),
         cmocka_unit_test(writing_stops),
-        cmocka_unit_test(large_replies_go_out_in_parts),
+        cmocka_unit_test(large_replies_are_sent_in_chunks),
     };
-    return cmocka_run_group_tests_name("text_parts", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("chunks", tests, NULL, NULL);
 }

@@ -12,14 +12,14 @@
 #define ARENA_BYTES ((size_t)64 << 20)
 
 /* What jansson is given while a tree is read: where it begins, and how far it reaches. */
-static json_malloc_t room_take;
-static json_free_t room_release;
+static json_malloc_t allocate;
+static json_free_t release;
 static bool watching;
 static const char *lowest, *highest;
 
-static void *take_watched(size_t bytes)
+static void *allocate_watched(size_t bytes)
 {
-    char *memory = room_take(bytes);
+    char *memory = allocate(bytes);
     if (watching && (lowest == NULL || memory < lowest))
         lowest = memory;
     if (watching && memory + bytes > highest)
@@ -27,7 +27,7 @@ static void *take_watched(size_t bytes)
     return memory;
 }
 
-static json_t *read_in_room(const char *text, size_t text_bytes, struct arena *arena)
+static json_t *read_in_reserve(const char *text, size_t text_bytes, struct arena *arena)
 {
     struct error err;
     error_init(&err);
@@ -44,7 +44,7 @@ static json_t *read_in_room(const char *text, size_t text_bytes, struct arena *a
 static void check_fits(const char *text, size_t text_bytes)
 {
     struct arena arena;
-    json_t *json = read_in_room(text, text_bytes, &arena);
+    json_t *json = read_in_reserve(text, text_bytes, &arena);
     if ((size_t)(highest - lowest) > document_memory_bytes(text_bytes))
         fail_msg("%.40s, %zu bytes: the tree takes %zu bytes, %zu are reserved", text, text_bytes, (size_t)(highest - lowest),
                  document_memory_bytes(text_bytes));
@@ -115,9 +115,9 @@ static void test_rooms_nest(void **state)
     static const char text[] = "{\"a\":[1,2.5,\"b\",{}]}";
     struct arena outer, inner;
     json_t *before = json_loads(text, 0, NULL);
-    json_t *first = read_in_room(text, sizeof text - 1, &outer);
+    json_t *first = read_in_reserve(text, sizeof text - 1, &outer);
     json_t *between = json_loads(text, 0, NULL);
-    json_t *second = read_in_room(text, sizeof text - 1, &inner);
+    json_t *second = read_in_reserve(text, sizeof text - 1, &inner);
     char *dump = json_dumps(second, JSON_COMPACT);
     assert_string_equal(dump, text);
     free(dump);
@@ -171,7 +171,7 @@ int main(void)
         cmocka_unit_test(test_no_room),
     };
     document_memory_init();
-    json_get_alloc_funcs(&room_take, &room_release);
-    json_set_alloc_funcs(take_watched, room_release);
+    json_get_alloc_funcs(&allocate, &release);
+    json_set_alloc_funcs(allocate_watched, release);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

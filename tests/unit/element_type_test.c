@@ -254,5 +254,5 @@ int main(void)
         cmocka_unit_test(dtypes_have_names),
         cmocka_unit_test(every_type_has_names),
     };
-    return cmocka_run_group_tests_name("wire", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("element_type", tests, NULL, NULL);
 }

@@ -395,5 +395,5 @@ int main(void)
         cmocka_unit_test(unaligned_bytes_are_the_same),
         cmocka_unit_test(empty_tensors),
     };
-    return cmocka_run_group_tests_name("infer_binary", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("kserve_binary", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The Open Inference Protocol's face where the ONNX operator's own tests leave it open (tests/conformance/onnx/README.md lists
+/* The Open Inference Protocol where the ONNX operator's own tests leave it open (tests/conformance/onnx/README.md lists
  * it): requests small enough to be computed by hand. */
 #include <math.h>
 #include <stdio.h>

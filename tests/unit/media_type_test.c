@@ -83,5 +83,5 @@ int main(void)
         cmocka_unit_test(what_may_be_json),
         cmocka_unit_test(accept_chooses),
     };
-    return cmocka_run_group_tests_name("media", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("media_type", tests, NULL, NULL);
 }

@@ -267,5 +267,5 @@ int main(void)
         cmocka_unit_test(takes_the_fast_path), cmocka_unit_test(leaves_what_is_not), cmocka_unit_test(reads_up_to_the_end),
         cmocka_unit_test(reads_rows),          cmocka_unit_test(writes_rows),        cmocka_unit_test(writes_around_powers),
     };
-    return cmocka_run_group_tests_name("number_row", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("number_batch", tests, NULL, NULL);
 }
