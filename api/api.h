@@ -1,8 +1,8 @@
 /* api.h: one request's bytes in, one reply's bytes out. A pure function of its arguments: no socket, no clock but for
  * the timings, no state between calls; so it is tested and fuzzed without a daemon.
  *
- * Memory   the request's body may be read until the reply has been sent; the reply's body is in the call's arena, which api_call_done
- *          frees.
+ * Memory   the request's body may be read until the reply has been sent; the reply's body is in the call's arena, which
+ *          api_call_done frees.
  * Fails    never: an error becomes a reply. Only a call that the limits defer has none (status 0).
  * Threads  reentrant; one call belongs to one thread at a time. */
 #ifndef ATTND_API_API_H

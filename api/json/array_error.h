@@ -1,5 +1,5 @@
-/* array_error.h: what is wrong with an array, in words. Not in array_read.c, so that its loops only read. Each function sets the
- * reader's error and returns false. */
+/* array_error.h: what is wrong with an array, in words. Not in array_read.c, so that its loops only read. Each function sets
+ * the reader's error and returns false. */
 #ifndef ATTND_API_JSON_ARRAY_ERROR_H
 #define ATTND_API_JSON_ARRAY_ERROR_H
 

@@ -12,8 +12,8 @@
 #include "api/number/read.h"
 #include "core/size.h"
 
-/* An array's text ends with its ']', and extract_scan checked that this one matches its '['. So what stops at a ']' outside of strings
- * need not check for the end of the text, as long as it has opened every array that it closes. */
+/* An array's text ends with its ']', and extract_scan checked that this one matches its '['. So what stops at a ']' outside of
+ * strings need not check for the end of the text, as long as it has opened every array that it closes. */
 static inline const char *space_end(const char *at)
 {
     while (token_is_space(*at))
@@ -82,8 +82,8 @@ static inline const char *read_element(struct array_reader *reader, enum dtype d
 /* After a number that number_batch_read_f32 leaves, this many are read one by one: where one has an exponent, others do too. */
 #define ONE_BY_ONE 8
 
-/* Reads elements [first, last) of a row of `count` to `ret`, starting after the '[' or ',' before them. Returns the first byte after the
- * ',' or ']' that follows them, or NULL with the error set. */
+/* Reads elements [first, last) of a row of `count` to `ret`, starting after the '[' or ',' before them. Returns the first byte
+ * after the ',' or ']' that follows them, or NULL with the error set. */
 static inline __attribute__((always_inline)) const char *read_row(struct array_reader *reader, enum dtype dtype, size_t count,
                                                                   size_t first, size_t last, const char *at, void *ret)
 {

@@ -1,9 +1,9 @@
 /* array_read_parallel.c: the text is split after commas, and each part is read as if everything before it had been read.
  *
- * In a rectangular array without empty axes every comma separates two consecutive elements, at whatever depth. So the number of commas
- * before a split tells which element follows it, and the shape tells which brackets are in between. If every part ends exactly where
- * the next one begins, all of them together are what array_read would have read. Where one does not (an error, or a comma in a
- * string), array_read reads the whole and reports. */
+ * In a rectangular array without empty axes every comma separates two consecutive elements, at whatever depth. So the number of
+ * commas before a split tells which element follows it, and the shape tells which brackets are in between. If every part ends
+ * exactly where the next one begins, all of them together are what array_read would have read. Where one does not (an error, or
+ * a comma in a string), array_read reads the whole and reports. */
 #include "api/json/array_read_parallel.h"
 
 #include <stdatomic.h>

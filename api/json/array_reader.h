@@ -26,8 +26,9 @@ static inline void array_reader_init(struct array_reader *ret, const struct extr
     *ret = (struct array_reader){extract, first, first + array->text_bytes, array, dtype, pointer, err, {0}};
 }
 
-/* Reads elements [first, last) to `ret_data`, contiguous. `at` is at the array's '[' where first is 0, else after the comma before that
- * element. Returns the first byte after the comma that follows the last element, or after the array; NULL with the error set. */
+/* Reads elements [first, last) to `ret_data`, contiguous. `at` is at the array's '[' where first is 0, else after the comma
+ * before that element. Returns the first byte after the comma that follows the last element, or after the array; NULL with the
+ * error set. */
 const char *array_read_elements(struct array_reader *reader, size_t first, size_t last, const char *at, void *ret_data);
 
 #endif

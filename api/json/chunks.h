@@ -1,7 +1,8 @@
 /* chunks.h: a reply's JSON as a list of chunks in a buffer whose size was computed beforehand.
  *
- * The caller writes names, brackets and small tensors through `writer`; a large tensor is written by all threads of the executor,
- * each part of it to its own place in the buffer, bounded by what its numbers may need. No text is copied or moved afterwards.
+ * The caller writes names, brackets and small tensors through `writer`; a large tensor is written by all threads of the
+ * executor, each part of it to its own place in the buffer, bounded by what its numbers may need. No text is copied or moved
+ * afterwards.
  *
  * Memory   borrows the buffer, which the list is in as well.
  * Threads  one at a time; chunks_tensor runs on the executor. */

@@ -32,7 +32,8 @@ bool document_refuse(const struct extract *extract, const json_t *value, const c
 /* The member `name`; NULL where it is absent, or null, which is how some languages leave a member out. */
 const json_t *document_member(const json_t *object, const char *name);
 
-/* Fails on the first member of `object` whose name is not in `names` (NULL-terminated), with the name that was meant (suggest.h). */
+/* Fails on the first member of `object` whose name is not in `names` (NULL-terminated), with the name that was meant
+ * (suggest.h). */
 bool document_known(const json_t *object, const char *pointer, const char *const *names, struct error *err)
     __attribute__((warn_unused_result));
 

@@ -5,9 +5,9 @@
 
 #include "core/size.h"
 
-/* The text that costs most to parse is "{},{},": 3 bytes need an object of 72 bytes, its first 8 buckets of 16, and a place of 8 in an
- * array that doubled, 32 with the arrays that it outgrew: 240, or 80 a byte. Strings cost little, but the buffer that collects a
- * token doubles as well. */
+/* The text that costs most to parse is "{},{},": 3 bytes need an object of 72 bytes, its first 8 buckets of 16, and a place of
+ * 8 in an array that doubled, 32 with the arrays that it outgrew: 240, or 80 a byte. Strings cost little, but the buffer that
+ * collects a token doubles as well. */
 #define BYTES_PER_TEXT_BYTE 96
 #define BYTES_BESIDE 4096
 #define ALIGNMENT_BYTES 16

@@ -1,8 +1,8 @@
 /* document_memory.h: memory for jansson's trees, reserved before parsing begins.
  *
- * jansson 2.14 reports an allocation that fails in the middle of a text as an error in the text, and one that fails in the middle of a
- * token ends the process with an assertion. So all that a tree may need comes from the arena first, and jansson allocates from it;
- * what it frees is not reused.
+ * jansson 2.14 reports an allocation that fails in the middle of a text as an error in the text, and one that fails in the
+ * middle of a token ends the process with an assertion. So all that a tree may need comes from the arena first, and jansson
+ * allocates from it; what it frees is not reused.
  *
  * Memory   the reserve is in the arena. What jansson allocates while none is being filled comes from the C library.
  * Threads  a reserve belongs to the thread that opened it; reserves close in the reverse order. */

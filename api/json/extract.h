@@ -1,20 +1,21 @@
-/* extract.h: takes the arrays of numbers out of a JSON text, so that only a small document is left for a JSON library and no number of
- * a tensor ever becomes a JSON value.
+/* extract.h: takes the arrays of numbers out of a JSON text, so that only a small document is left for a JSON library and no
+ * number of a tensor ever becomes a JSON value.
  *
  *   {"query": [[1, 2], [3, 4]], "causal": true}
  *   -> document {"query":[0],"causal":true}, arrays[0] = the text [[1, 2], [3, 4]], shape [2, 2], numbers
  *
- * An array is extracted where its first leaf is a number, a boolean or a non-finite form, or where it has no first leaf: that is its
- * first element's first element (and so on), so [[], "x"] has none. Arrays that begin otherwise, with an object, null or any other
- * string, stay, and arrays in them are extracted by the same rule.
- * Non-finite forms are the strings "NaN" "nan" "Infinity" "inf" "-Infinity" "-inf" and the bare tokens NaN Infinity
- * -Infinity that Python's json writes. In the document an array of one integer, the index, takes an extracted array's place: the
- * text itself cannot hold such an array there, since it would have been extracted. A bare non-finite token outside of extracted
- * arrays becomes a string. Everything else is copied byte by byte, except white space between tokens, for the JSON library to judge.
+ * An array is extracted where its first leaf is a number, a boolean or a non-finite form, or where it has no first leaf: that
+ * is its first element's first element (and so on), so [[], "x"] has none. Arrays that begin otherwise, with an object, null or
+ * any other string, stay, and arrays in them are extracted by the same rule.
+ * Non-finite forms are the strings "NaN" "nan" "Infinity" "inf" "-Infinity" "-inf" and the bare tokens NaN Infinity -Infinity
+ * that Python's json writes.
+ * In the document an array of one integer, the index, takes an extracted array's place: the text itself cannot hold such an
+ * array there, since it would have been extracted. A bare non-finite token outside of extracted arrays becomes a string.
+ * Everything else is copied byte by byte, except white space between tokens, for the JSON library to judge.
  *
- * extract_scan is fast and only finds where arrays end and the shape of their first elements, so that costs can be computed before
- * memory is allocated; array_read checks every byte. A text is JSON only if both and the JSON library agree: an array that is never
- * read is never checked. */
+ * extract_scan is fast and only finds where arrays end and the shape of their first elements, so that costs can be computed
+ * before memory is allocated; array_read checks every byte. A text is JSON only if both and the JSON library agree: an array
+ * that is never read is never checked. */
 #ifndef ATTND_API_JSON_EXTRACT_H
 #define ATTND_API_JSON_EXTRACT_H
 
@@ -66,11 +67,11 @@ bool extract_scan(const char *text, size_t text_bytes, const char *name, struct 
                   struct error *err) __attribute__((warn_unused_result));
 
 /* Reads an array of at most TENSOR_RANK_MAX axes into `ret_data`: shape_count(array->rank, array->shape) elements, row-major,
- * contiguous, each correctly rounded to `dtype` (DTYPE_F32, DTYPE_F64, or DTYPE_BOOL: one byte an element, 0 or 1). Never writes past
- * them; on failure some are written.
- * Fails   malformed (not JSON; with line and column), invalid (ragged; a boolean among numbers or the other way round; a string, null
- *         or object; a finite literal that overflows the dtype): the first error in the text, err->pointer is `pointer` + the place,
- *         as "/query" + "/1/0". */
+ * contiguous, each correctly rounded to `dtype` (DTYPE_F32, DTYPE_F64, or DTYPE_BOOL: one byte an element, 0 or 1). Never
+ * writes past them; on failure some are written.
+ * Fails   malformed (not JSON; with line and column), invalid (ragged; a boolean among numbers or the other way round; a
+ *         string, null or object; a finite literal that overflows the dtype): the first error in the text, err->pointer is
+ *         `pointer` + the place, as "/query" + "/1/0". */
 bool array_read(const struct extract *extract, const struct json_array_text *array, enum dtype dtype, const char *pointer,
                 void *ret_data, struct error *err) __attribute__((warn_unused_result));
 

@@ -115,8 +115,8 @@ static bool scan_word(struct scan *scan)
     return keep(scan, "\"", 1) && keep_until(scan, end) && keep(scan, "\"", 1);
 }
 
-/* Whether an array with the first leaf at `leaf` is extracted. What only resembles a number counts as one: array_read says better
- * what is wrong with it. */
+/* Whether an array with the first leaf at `leaf` is extracted. What only resembles a number counts as one: array_read says
+ * better what is wrong with it. */
 static bool leaf_is_extracted(const char *leaf, const char *end, enum json_array_kind *ret_kind)
 {
     double value;
@@ -223,8 +223,8 @@ bool extract_scan(const char *text, size_t text_bytes, const char *name, struct 
     return true;
 }
 
-/* The scan copied strings and words unchanged, and single bytes otherwise: walking the text in the same way leads back. The space and
- * the quotes that it added around a word show in the document. */
+/* The scan copied strings and words unchanged, and single bytes otherwise: walking the text in the same way leads back. The
+ * space and the quotes that it added around a word show in the document. */
 size_t extract_body_offset(const struct extract *extract, size_t document_offset_bytes)
 {
     const char *end = extract->text + extract->text_bytes;

@@ -12,8 +12,8 @@ typedef signed char lane __attribute__((vector_size(16)));
 #define BLOCK_BYTES 64
 #define BLOCK_LANES (BLOCK_BYTES / LANE_BYTES)
 
-/* Hardware prefetching does not keep far enough ahead of a pass this fast: for a text larger than the caches we measured 3 to 5 GB/s
- * without this, 6 to 9 with it. */
+/* Hardware prefetching does not keep far enough ahead of a pass this fast: for a text larger than the caches we measured 3 to 5
+ * GB/s without this, 6 to 9 with it. */
 #define PREFETCH_BYTES 4096
 
 struct block {

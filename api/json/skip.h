@@ -1,7 +1,7 @@
 /* skip.h: finds where an array ends and the shape of its first elements, without reading its numbers.
  *
- * Only brackets outside of strings decide where an array ends; array_read judges everything else in it. So the pass looks at 64 bytes
- * at a time and stops only at brackets and quotes; commas are counted only where they tell the shape. */
+ * Only brackets outside of strings decide where an array ends; array_read judges everything else in it. So the pass looks at 64
+ * bytes at a time and stops only at brackets and quotes; commas are counted only where they tell the shape. */
 #ifndef ATTND_API_JSON_SKIP_H
 #define ATTND_API_JSON_SKIP_H
 

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 
-/* The one of `names` (NULL-terminated) that was meant: what another library calls so, else the nearest within a few letters' edits;
- * NULL where none is near. */
+/* The one of `names` (NULL-terminated) that was meant: what another library calls so, else the nearest within a few letters'
+ * edits; NULL where none is near. */
 const char *suggest_nearest(const char *name, const char *const *names);
 
 /* Sets invalid at `pointer`, with a suggestion where there is one. Returns false. */

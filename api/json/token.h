@@ -52,12 +52,13 @@ const char *token_string_end(const char *at, const char *end);
  * follows a bare token. */
 const char *token_non_finite(const char *at, const char *end, double *ret);
 
-/* Writes [at, end) to `text`, truncated to `characters_max` with "..." after them, and '?' for what is not printable ASCII. Returns
- * text. */
+/* Writes [at, end) to `text`, truncated to `characters_max` with "..." after them, and '?' for what is not printable ASCII.
+ * Returns text. */
 #define TOKEN_QUOTE_BYTES_MAX 48
 char *token_quote(const char *at, const char *end, size_t characters_max, char text[TOKEN_QUOTE_BYTES_MAX]);
 
-/* Writes "line 3, column 17", the place of `at` in the extract's text, after the text's name where it is not the body. Returns text. */
+/* Writes "line 3, column 17", the place of `at` in the extract's text, after the text's name where it is not the body. Returns
+ * text. */
 #define EXTRACT_PLACE_BYTES_MAX 96
 char *extract_place(const struct extract *extract, const char *at, char text[EXTRACT_PLACE_BYTES_MAX]);
 

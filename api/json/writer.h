@@ -1,4 +1,5 @@
-/* writer.h: text, mostly JSON, written to a buffer whose size was computed beforehand. Writing past it asserts: the bound is ours.
+/* writer.h: text, mostly JSON, written to a buffer whose size was computed beforehand. Writing past it asserts: the bound is
+ * ours.
  *
  * Memory   borrows the buffer; not NUL-terminated. Threads: one at a time. */
 #ifndef ATTND_API_JSON_WRITER_H
@@ -26,7 +27,7 @@ void writer_format(struct writer *writer, const char *format, ...) __attribute__
 /* A NUL, which ends a C string. */
 void writer_end(struct writer *writer);
 
-/* A JSON string in quotes, escaped; bytes that are not UTF-8 become U+FFFD. At most WRITER_STRING_GROWTH bytes a byte, and 2. */
+/* A JSON string in quotes, escaped; bytes that are not UTF-8 become U+FFFD. At most WRITER_STRING_GROWTH bytes a byte, + 2. */
 #define WRITER_STRING_GROWTH 6
 void writer_string(struct writer *writer, const char *string);
 

@@ -10,10 +10,10 @@
 
 #include "api/number/write.h"
 
-/* Reads numbers from *at on, each followed by a comma and perhaps preceded by a blank. Stops after the comma of number `count`, or
- * before the first number that is off the fast path (it has an exponent or more than 16 digits before its point, is too close to
- * halfway between two float32, is not a number, ...) or too near to `end`; *at is where it stopped. Returns how many were read; the
- * rest of ret[0 .. count-1] may have been overwritten. Never reads at or past `end`. */
+/* Reads numbers from *at on, each followed by a comma and perhaps preceded by a blank. Stops after the comma of number `count`,
+ * or before the first number that is off the fast path (it has an exponent or more than 16 digits before its point, is too
+ * close to halfway between two float32, is not a number, ...) or too near to `end`; *at is where it stopped. Returns how many
+ * were read; the rest of ret[0 .. count-1] may have been overwritten. Never reads at or past `end`. */
 size_t number_batch_read_f32(const char **at, const char *end, size_t count, float *ret);
 
 /* Writes `count` numbers, a comma before each. Touches at most count * (NUMBER_F32_TEXT_BYTES_MAX + 1) + NUMBER_F32_BYTES_MAX

@@ -1,7 +1,7 @@
 /* Each number's text between commas is normalised to 16 digits: from its first digit on, padded with zeros, without the point.
- * Multiply-adds make two integers of eight digits of them. The double that these give is off by a few units in its last place, which
- * changes the float32 it rounds to only near the midpoint between two. Such numbers, and all that do not fit 16 digits, are left to
- * number_read_f32. */
+ * Multiply-adds make two integers of eight digits of them. The double that these give is off by a few units in its last place,
+ * which changes the float32 it rounds to only near the midpoint between two. Such numbers, and all that do not fit 16 digits,
+ * are left to number_read_f32. */
 #include "api/number/batch.h"
 
 #ifdef __SSE2__
@@ -72,9 +72,9 @@ static inline __m128d eights(__m128i digits)
 
 /* Whether the double is so close to a midpoint that the exact number may round to another float32.
  *
- * The three roundings and the powers' own errors are less than 4 units in the last place (ulp, at least 2^-53 of the double). Digits
- * beyond the 16th are less than 10^-15: 9 ulp where the integer part's first digit is not 0; else the number must be at least 2^-9,
- * and they are less than 4612 ulp. */
+ * The three roundings and the powers' own errors are less than 4 units in the last place (ulp, at least 2^-53 of the double).
+ * Digits beyond the 16th are less than 10^-15: 9 ulp where the integer part's first digit is not 0; else the number must be at
+ * least 2^-9, and they are less than 4612 ulp. */
 #define NEAR_ULPS 8192
 #define MIDPOINT 0x10000000u                        /* in the 29 bits that float32 does not have */
 #define SMALLEST_TRUNCATED_BITS 0x3f60000000000000u /* 2^-9 */

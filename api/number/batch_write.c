@@ -1,12 +1,12 @@
 /* The shortest digits, as Giulietti 2021 defines them (see write.c), of floats for which one product is enough.
  *
- * A float32 on the fast path is c * 2^q, c its significand of 24 bits. Of the powers of ten let P be the one with P / 10 <= 2^q < P.
- * In units of P the float is c * gap, where gap = 2^q / P is 10^n * 2^q with n > 0, exact in 32 bits after the binary point: so the
- * product is exact too, its integer part has at most eight digits, and the place of the decimal point among them is known before
- * they are. All that reads back as the float is within gap / 2 of the product. If an integer is, its eight digits are the text; if
- * not, the fraction, rounded to a ninth digit, follows them. The interval's ends are never integers: 10^n * 2^(q - 1) has too few
- * factors of two. Below a power of two the interval is half as wide, but none of the floats here has an integer, or its ninth digit,
- * in the missing part. */
+ * A float32 on the fast path is c * 2^q, c its significand of 24 bits. Of the powers of ten let P be the one with P / 10 <= 2^q
+ * < P. In units of P the float is c * gap, where gap = 2^q / P is 10^n * 2^q with n > 0, exact in 32 bits after the binary
+ * point: so the product is exact too, its integer part has at most eight digits, and the place of the decimal point among them
+ * is known before they are. All that reads back as the float is within gap / 2 of the product. If an integer is, its eight
+ * digits are the text; if not, the fraction, rounded to a ninth digit, follows them. The interval's ends are never integers:
+ * 10^n * 2^(q - 1) has too few factors of two. Below a power of two the interval is half as wide, but none of the floats here
+ * has an integer, or its ninth digit, in the missing part. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* element_type.h: the formats that a tensor's numbers have in requests and replies; inside they are float32 and float64 (enum dtype).
+/* element_type.h: the formats that a tensor's numbers have in requests and replies; inside they are float32 and float64 (enum
+ * dtype).
  *
  * Rounding to a narrower format is to nearest, ties to even (IEEE 754), straight from the wide value. Threads: reentrant. */
 #ifndef ATTND_API_NUMBER_ELEMENT_TYPE_H
@@ -46,25 +47,25 @@ double element_f16_to(uint16_t bits);
 uint16_t element_bf16_from(double x);
 double element_bf16_to(uint16_t bits);
 
-/* Reads a contiguous tensor's numbers from bytes, little endian, at any alignment. A bool is 1 where its byte is not 0. `ret` is bool
- * where the element type is, else float32 or float64; integers are exact up to 2^53 in float64.
- * Returns the index of the first finite number that overflows the tensor's dtype, the tensor's count where none does. */
+/* Reads a contiguous tensor's numbers from bytes, little endian, at any alignment. A bool is 1 where its byte is not 0. `ret`
+ * is bool where the element type is, else float32 or float64; integers are exact up to 2^53 in float64. Returns the index of
+ * the first finite number that overflows the tensor's dtype, the tensor's count where none does. */
 size_t element_read(enum element_type element_type, const void *bytes, const struct tensor *ret)
     __attribute__((warn_unused_result));
 
 /* The number at `index` of such bytes. */
 double element_number(enum element_type element_type, const void *bytes, size_t index);
 
-/* The index of the first finite number of a contiguous float32 or float64 tensor that overflows the element type; the tensor's count
- * where none does. */
+/* The index of the first finite number of a contiguous float32 or float64 tensor that overflows the element type; the tensor's
+ * count where none does. */
 size_t element_overflow(enum element_type element_type, const struct tensor *t);
 
-/* Converts a contiguous float32 or float64 tensor's numbers to the element type (no wider than they are), packed from the tensor's
- * start on; returns the number of bytes. */
+/* Converts a contiguous float32 or float64 tensor's numbers to the element type (no wider than they are), packed from the
+ * tensor's start on; returns the number of bytes. */
 size_t element_pack(enum element_type element_type, const struct tensor *t);
 
-/* Rounds every number of a contiguous float32 or float64 tensor to what the element type can hold, past its range to infinity; no-op
- * for ELEMENT_F64. */
+/* Rounds every number of a contiguous float32 or float64 tensor to what the element type can hold, past its range to infinity;
+ * no-op for ELEMENT_F64. */
 void element_round(enum element_type element_type, const struct tensor *t);
 
 #endif

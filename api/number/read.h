@@ -8,8 +8,8 @@
 #ifndef ATTND_API_NUMBER_READ_H
 #define ATTND_API_NUMBER_READ_H
 
-/* Reads the longest number that `text` begins with ("1" of "1.e5", "0" of "01"). Returns the first byte after it (the
- * caller checks what may follow), or NULL where [text, end) does not begin with a number: *ret is then undefined. Never reads at or
+/* Reads the longest number that `text` begins with ("1" of "1.e5", "0" of "01"). Returns the first byte after it (the caller
+ * checks what may follow), or NULL where [text, end) does not begin with a number: *ret is then undefined. Never reads at or
  * past `end`. */
 const char *number_read_f32(const char *text, const char *end, float *ret);
 const char *number_read_f64(const char *text, const char *end, double *ret);

@@ -1,7 +1,7 @@
 #include "api/number/scan.h"
 
-/* Written exponents saturate here: beyond the length of any text, whose digits could shift the point back, and far from overflowing
- * an int64. */
+/* Written exponents saturate here: beyond the length of any text, whose digits could shift the point back, and far from
+ * overflowing an int64. */
 #define EXPONENT_MAX 100000000000000000
 
 /* Appends digits to the significand while they fit. */

@@ -1,10 +1,10 @@
 /* scan.h: the text of a decimal number, split into sign, significand and exponent. read.h has the grammar.
  *
- * Three scanners, each for what the one before leaves: nearly every number of a tensor is scanned in a straight line of inlined code,
- * in registers; the last scanner takes any text, up to `end` and of any length, in linear time.
+ * Three scanners, each for what the one before leaves: nearly every number of a tensor is scanned in a straight line of inlined
+ * code, in registers; the last scanner takes any text, up to `end` and of any length, in linear time.
  *
- * Each returns the first byte after the number. number_scan_any returns NULL where there is none; the others also where it is not of
- * their kind or too near to `end`. */
+ * Each returns the first byte after the number. number_scan_any returns NULL where there is none; the others also where it is
+ * not of their kind or too near to `end`. */
 #ifndef ATTND_API_NUMBER_SCAN_H
 #define ATTND_API_NUMBER_SCAN_H
 
@@ -65,8 +65,8 @@ NUMBER_INLINE bool number_is_digit(char c)
 /* ---- The scanners ---- */
 
 /* What most float32 look like: a digit before the point and 1 to 8 after it, no exponent. Sets significand, exponent and sign.
- * Reading the next number depends on the end of this one, so the end is found without waiting for the sign: from text[4] on, since
- * only a text like 0.5 can end before. */
+ * Reading the next number depends on the end of this one, so the end is found without waiting for the sign: from text[4] on,
+ * since only a text like 0.5 can end before. */
 NUMBER_INLINE const char *number_scan_short(const char *text, const char *end, struct number_scan *ret)
 {
     if (end - text < NUMBER_SHORT_BYTES_MAX)
@@ -128,8 +128,8 @@ NUMBER_INLINE const char *number_scan_fast_exponent(const char *p, struct number
     return number_is_digit(*p) ? NULL : p;
 }
 
-/* What most numbers look like: at most 7 digits before the point, 18 after it, 19 in all, and 2 in an exponent. Sets significand,
- * exponent and sign. */
+/* What most numbers look like: at most 7 digits before the point, 18 after it, 19 in all, and 2 in an exponent. Sets
+ * significand, exponent and sign. */
 NUMBER_INLINE const char *number_scan_fast(const char *text, const char *end, struct number_scan *ret)
 {
     if (end - text < NUMBER_FAST_BYTES_MAX)

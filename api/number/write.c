@@ -62,9 +62,9 @@ static inline int interval_log10(struct binary b)
     return (b.exponent * 1262611 - (b.narrow ? 524031 : 0)) >> 22;
 }
 
-/* Picks from the interval of numbers that read back as the float. lower, value and upper are 4 / 10^exponent times its ends
- * and the float, each rounded to odd; `open` where the ends are outside. A multiple of 10 inside is the only one: it has
- * fewer digits, or zeros at the end. Else it is the nearer of the two integers around value, or the one inside. Which one cannot be
+/* Picks from the interval of numbers that read back as the float. lower, value and upper are 4 / 10^exponent times its ends and
+ * the float, each rounded to odd; `open` where the ends are outside. A multiple of 10 inside is the only one: it has fewer
+ * digits, or zeros at the end. Else it is the nearer of the two integers around value, or the one inside. Which one cannot be
  * predicted, so the choice is made by arithmetic. */
 static inline struct decimal pick(uint64_t lower, uint64_t value, uint64_t upper, bool open, int exponent)
 {

@@ -19,9 +19,9 @@
 char *number_write_f32(float x, char *out);
 char *number_write_f64(double x, char *out);
 
-/* The value rounded to `decimals` (0 .. NUMBER_DECIMALS_MAX) places after the point, exactly, ties to even, then written without
- * trailing zeros in the form above (0.25, 1.0; -0.0 becomes 0.0). Where |x| >= 1e16 there is nothing to round: the text is the
- * shortest. */
+/* The value rounded to `decimals` (0 .. NUMBER_DECIMALS_MAX) places after the point, exactly, ties to even, then written
+ * without trailing zeros in the form above (0.25, 1.0; -0.0 becomes 0.0). Where |x| >= 1e16 there is nothing to round: the text
+ * is the shortest. */
 char *number_write_f32_rounded(float x, int decimals, char *out);
 char *number_write_f64_rounded(double x, int decimals, char *out);
 

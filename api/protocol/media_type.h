@@ -10,8 +10,8 @@ bool media_type_is(const char *content_type, const char *type);
 /* True where the content may be JSON: it is called so, or a form (as `curl -d` calls anything), text or bytes, or nothing. */
 bool media_type_may_be_json(const char *content_type);
 
-/* True where an Accept header names `type` and does not prefer `other`. False without the header, or where only wildcards match:
- * `other` is the default. */
+/* True where an Accept header names `type` and does not prefer `other`. False without the header, or where only wildcards
+ * match: `other` is the default. */
 bool media_type_accepts(const char *accept, const char *type, const char *other);
 
 #endif

@@ -15,7 +15,8 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* What a request may allocate before its cost is known: two documents at most, one of them copied, and what decoding them needs. */
+/* What a request may allocate before its cost is known: two documents at most, one of them copied, and what decoding them
+ * needs. */
 static size_t decode_cost(void)
 {
     return size_add(size_multiply(3, document_cost()),

@@ -1,5 +1,5 @@
-/* pipeline.h: one request, one evaluation, one reply: how a protocol answers that differs only in how the request is read and how the
- * reply is written. */
+/* pipeline.h: one request, one evaluation, one reply: how a protocol answers that differs only in how the request is read and
+ * how the reply is written. */
 #ifndef ATTND_API_PROTOCOL_PIPELINE_H
 #define ATTND_API_PROTOCOL_PIPELINE_H
 

@@ -30,8 +30,8 @@ struct api_cost {
 struct api_limits {
     size_t request_memory_bytes_max; /* cap on one request's computed cost, its body not counted */
 
-    /* Reserves memory for the call before anything is allocated. Returns false to refuse the call, with err set, or to defer it,
-     * with err untouched: api_compute then ends without a reply (status 0), and is called again when the caller sees fit.
+    /* Reserves memory for the call before anything is allocated. Returns false to refuse the call, with err set, or to defer
+     * it, with err untouched: api_compute then ends without a reply (status 0), and is called again when the caller sees fit.
      * What was reserved, api_call.reserved_bytes, is the caller's to release after api_call_done. NULL: grants everything. */
     bool (*reserve)(void *context, const struct api_cost *cost, struct error *err);
     void *reserve_context; /* borrowed */
@@ -71,8 +71,8 @@ struct api_protocol {
     /* Fails with unsupported_media, naming what can be read, where the body's type is something else. */
     bool (*accepts)(const struct api_request *request, struct error *err);
 
-    /* Fills call->reply and the timings. Allocates from call->arena, whose cap it raises: by what reading takes at most, then with
-     * protocol_reserve. Returns false with err set, or untouched where protocol_reserve deferred the call. */
+    /* Fills call->reply and the timings. Allocates from call->arena, whose cap it raises: by what reading takes at most, then
+     * with protocol_reserve. Returns false with err set, or untouched where protocol_reserve deferred the call. */
     bool (*answer)(const struct api_request *request, const struct api_limits *limits, const struct executor *executor,
                    struct api_call *call, struct error *err);
 

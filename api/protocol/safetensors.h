@@ -19,7 +19,8 @@
 
 #define SAFETENSORS_TYPE "application/x-safetensors"
 
-/* Reads a request's tensors and fields. `ret` borrows the body and *ret_reply; `extract` becomes the one of __metadata__.request.
+/* Reads a request's tensors and fields. `ret` borrows the body and *ret_reply; `extract` becomes the one of
+ * __metadata__.request.
  * Fails   malformed: bounds, offsets, overlaps, gaps; invalid: names, dtypes, a field given twice. */
 bool safetensors_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
                       struct attention_reply *ret_reply, struct error *err) __attribute__((warn_unused_result));

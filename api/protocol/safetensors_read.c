@@ -123,11 +123,26 @@ static bool spans_check(const struct file *file)
     return true;
 }
 
+/* [begin, end] in the data, which must be as many bytes as shape and dtype need. */
+static bool decode_offsets(const struct file *file, const json_t *value, const char *pointer, size_t bytes, int64_t ret[2])
+{
+    char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/data_offsets"], needed[SIZE_TEXT_BYTES_MAX];
+    size_t count = 0;
+    (void)snprintf(place, sizeof place, "%s/data_offsets", pointer);
+    if (!tensor_input_integers(file->extract, value, place, 2, 0, INT64_C(1) << 53, ret, &count, file->err))
+        return false;
+    if (count == 2 && ret[0] <= ret[1] && (uint64_t)ret[1] <= file->data_bytes && (size_t)(ret[1] - ret[0]) == bytes)
+        return true;
+    return error_set_at(file->err, ERROR_MALFORMED, place,
+                        "not [begin, end] of %s bytes, which shape and dtype need, within the %zu bytes of data",
+                        size_text(bytes, needed), file->data_bytes);
+}
+
 /* {"dtype", "shape", "data_offsets"}. */
 static bool decode_tensor(struct file *file, const struct named_input *named, const json_t *value, const char *pointer)
 {
     static const char *const members[] = {"dtype", "shape", "data_offsets", NULL};
-    char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/data_offsets"];
+    char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/dtype"];
     const struct extract *extract = file->extract;
     if (!json_is_object(value))
         return document_refuse(extract, value, pointer, "an object with dtype, shape and data_offsets", file->err);
@@ -136,7 +151,7 @@ static bool decode_tensor(struct file *file, const struct named_input *named, co
     for (size_t i = 0; members[i] != NULL; i++)
         if (json_object_get(value, members[i]) == NULL)
             return error_set_at(file->err, ERROR_INVALID, pointer, "a tensor without %s", members[i]);
-    size_t dtype = 0, rank = 0, pair = 0, shape[TENSOR_RANK_MAX];
+    size_t dtype = 0, rank = 0, shape[TENSOR_RANK_MAX];
     int64_t axes[TENSOR_RANK_MAX], offsets[2];
     (void)snprintf(place, sizeof place, "%s/dtype", pointer);
     if (!document_choice(extract, json_object_get(value, "dtype"), place, element_names[ELEMENT_NAMES_SAFETENSORS], &dtype,
@@ -149,17 +164,9 @@ static bool decode_tensor(struct file *file, const struct named_input *named, co
         return false;
     for (size_t i = 0; i < rank; i++)
         shape[i] = (size_t)axes[i];
-    (void)snprintf(place, sizeof place, "%s/data_offsets", pointer);
-    if (!tensor_input_integers(extract, json_object_get(value, "data_offsets"), place, 2, 0, INT64_C(1) << 53, offsets, &pair,
-                               file->err))
-        return false;
     size_t bytes = size_multiply(shape_count(rank, shape), element_bytes((enum element_type)dtype));
-    char needed[SIZE_TEXT_BYTES_MAX];
-    if (pair != 2 || offsets[1] < offsets[0] || (uint64_t)offsets[1] > file->data_bytes ||
-        (size_t)(offsets[1] - offsets[0]) != bytes)
-        return error_set_at(file->err, ERROR_MALFORMED, place,
-                            "not [begin, end] of %s bytes, which shape and dtype need, within the %zu bytes of data",
-                            size_text(bytes, needed), file->data_bytes);
+    if (!decode_offsets(file, json_object_get(value, "data_offsets"), pointer, bytes, offsets))
+        return false;
     struct tensor_input *input = (struct tensor_input *)(void *)((char *)file->request + named->offset);
     if (input->kind != TENSOR_INPUT_ABSENT)
         return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", named->name);

@@ -1,10 +1,10 @@
 /* evaluation.h: a plan being carried out: its memory, its numbers read and drawn, its attention computed.
  *
- * evaluation_allocate makes every allocation of an evaluation. It runs twice: first with a memory that only adds costs up, then, once
- * the limits have granted the sum, with the arena. So the computed cost and what is allocated cannot differ.
+ * evaluation_allocate makes every allocation of an evaluation. It runs twice: first with a memory that only adds costs up,
+ * then, once the limits have granted the sum, with the arena. So the computed cost and what is allocated cannot differ.
  *
- * Life     evaluation_allocate (cost), evaluation_allocate (arena), evaluation_read, evaluation_compute; then the reply is written
- *          from it.
+ * Life     evaluation_allocate (cost), evaluation_allocate (arena), evaluation_read, evaluation_compute; then the reply is
+ *          written from it.
  * Threads  an evaluation belongs to one thread; evaluation_read and evaluation_compute run on the executor. */
 #ifndef ATTND_API_REQUEST_EVALUATION_H
 #define ATTND_API_REQUEST_EVALUATION_H
@@ -60,8 +60,8 @@ bool evaluation_allocate(struct evaluation *evaluation, const struct executor *e
 bool evaluation_read(struct evaluation *evaluation, const struct executor *executor, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Steps of evaluation_read, once the numbers they depend on are read: a mask's polarity, and whether its numbers look like booleans;
- * the queries' offsets, and the keys behind a mask that ends early. */
+/* Steps of evaluation_read, once the numbers they depend on are read: a mask's polarity, and whether its numbers look like
+ * booleans; the queries' offsets, and the keys behind a mask that ends early. */
 void evaluation_resolve_mask(struct evaluation *evaluation);
 void evaluation_resolve_positions(struct evaluation *evaluation);
 

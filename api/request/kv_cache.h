@@ -6,7 +6,8 @@
 
 #include "api/request/evaluation.h"
 
-/* Copies past and new tokens into the present caches, in the caches' layout. Does nothing where the new ones are the present ones. */
+/* Copies past and new tokens into the present caches, in the caches' layout. Does nothing where the new ones are the present
+ * ones. */
 void kv_cache_concatenate(struct evaluation *evaluation);
 
 #endif

@@ -1,5 +1,5 @@
-/* plan.h: a request whose fields fit each other: every shape and every convention is resolved, nothing is read or computed yet; so its
- * cost is known before memory is allocated.
+/* plan.h: a request whose fields fit each other: every shape and every convention is resolved, nothing is read or computed yet;
+ * so its cost is known before memory is allocated.
  *
  * Source   offsets and corners: core/attention/attention.h. */
 #ifndef ATTND_API_REQUEST_PLAN_H
@@ -7,7 +7,8 @@
 
 #include "api/request/request.h"
 
-/* The order of heads and tokens in query, key, value, output and the caches. Without a head axis: PLAN_TOKENS_FIRST with one head. */
+/* The order of heads and tokens in query, key, value, output and the caches. Without a head axis: PLAN_TOKENS_FIRST with one
+ * head. */
 enum plan_layout {
     PLAN_TOKENS_FIRST, /* [B,T,H,D], and [B,T,H*D] packed */
     PLAN_HEADS_FIRST,  /* [B,H,T,D] */
@@ -48,8 +49,8 @@ size_t plan_products(const struct plan *plan);
 /* True where something other than causal depends on positions. */
 bool plan_uses_positions(const struct plan *plan);
 
-/* True where the keys and values that attention sees are copies: the past's and the new ones concatenated, or the new ones in the
- * layout of the cache. */
+/* True where the keys and values that attention sees are copies: the past's and the new ones concatenated, or the new ones in
+ * the layout of the cache. */
 bool plan_concatenates(const struct plan *plan);
 
 /* The (B,H,Tq,Tk) view of the mask, broadcast to the weights as the reply shapes them. False where it does not broadcast. */

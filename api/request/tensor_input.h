@@ -78,7 +78,8 @@ const void *tensor_input_in_place(const struct tensor_input *input, enum dtype d
 /* The JSON Pointer that the element at `index`, row-major, has in nested arrays of the input's shape. Returns ret. */
 const char *tensor_input_place(const struct tensor_input *input, size_t index, char ret[ERROR_POINTER_BYTES_MAX]);
 
-/* Reads an array or bytes into `ret`, contiguous, of the input's shape; large arrays in parallel on the executor, which may be NULL.
+/* Reads an array or bytes into `ret`, contiguous, of the input's shape; large arrays in parallel on the executor, which may be
+ * NULL.
  * Fails   also invalid: a finite number overflows what it becomes; deadline: the executor was stopped. */
 bool tensor_input_load(const struct extract *extract, const struct tensor_input *input, const struct executor *executor,
                        const struct tensor *ret, struct error *err) __attribute__((warn_unused_result));
