@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/setup/limits.h"
+
 struct head_field {
     const char *name;
     size_t offset; /* in struct head */
@@ -33,7 +35,7 @@ const char head_no_cookie[] = "Cookie";
 
 struct reading {
     struct head *head;
-    size_t host_count;
+    size_t host_count, header_count;
     bool framed_twice; /* Content-Length or Transfer-Encoding was sent more than once */
     bool misnamed;     /* a header's name holds what no name may */
     bool broken;       /* a header's value holds what no value may */
@@ -117,6 +119,7 @@ static enum MHD_Result read_field(void *context, enum MHD_ValueKind kind, const 
     (void)kind;
     reading->misnamed |= !is_token(name);
     reading->broken |= value != NULL && strchr(value, '\r') != NULL;
+    reading->header_count++;
     reading->host_count += strcasecmp(name, "Host") == 0;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (strcasecmp(name, fields[i].name) != 0)
@@ -170,6 +173,18 @@ static bool check(const struct reading *reading, const struct request_line *line
     return true;
 }
 
+static bool fits(struct MHD_Connection *mhd, const struct reading *reading, struct error *err)
+{
+    const union MHD_ConnectionInfo *size = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    size_t used_bytes = (size != NULL ? size->header_size : 0) + reading->header_count * LIMIT_HEAD_BYTES_PER_HEADER;
+    if (used_bytes <= LIMIT_HEAD_USED_BYTES_MAX)
+        return true;
+    return error_set(
+        err, ERROR_HEAD_TOO_LARGE,
+        "the request line and %zu headers take %zu bytes, %zu of them added for each header, where %zu are allowed",
+        reading->header_count, used_bytes, LIMIT_HEAD_BYTES_PER_HEADER, LIMIT_HEAD_USED_BYTES_MAX);
+}
+
 bool head_read(struct MHD_Connection *mhd, const struct request_line *line, size_t target_bytes, struct head *ret,
                struct error *err)
 {
@@ -186,8 +201,9 @@ bool head_read(struct MHD_Connection *mhd, const struct request_line *line, size
         ret->has_body = ret->has_body || ret->body_bytes > 0;
     }
     if (!whole)
-        return error_set(err, ERROR_MALFORMED, "the request's head holds a NUL, or a header that goes on in the next line");
-    return check(&reading, line, err);
+        return error_set(err, ERROR_MALFORMED,
+                         "the request's head holds a NUL, a header without a name, or one that goes on in the next line");
+    return check(&reading, line, err) && fits(mhd, &reading, err);
 }
 
 bool head_key(const struct head *head, const char **ret_key)

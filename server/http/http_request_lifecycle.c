@@ -175,7 +175,10 @@ static enum MHD_Result read_head(struct http_request *request, const struct requ
     if (!understood) {
         request->lingers = true; /* where its body ends is in doubt, so nothing after it can be a request */
         api_problem(&err, NULL, &request->call);
-        return reply_now(request);
+        if (err.code != ERROR_HEAD_TOO_LARGE || request->connection->tls != NULL)
+            return reply_now(request);
+        http_request_reply_and_close(request); /* libmicrohttpd may have no memory left for the reply's head */
+        return MHD_NO;
     }
     switch (router_find(request->method, request->target, &request->service->files, &request->route, &allow, &err)) {
     case ROUTER_FOUND:

@@ -104,10 +104,10 @@ static bool check_priorities(const char *text, struct error *err)
 bool tls_load(struct tls *tls, const struct options *options, struct error *err)
 {
     *tls = (struct tls){.options = options, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    if (options->tls_cert_file == NULL)
-        return true;
     if (!check_priorities(options->tls_priorities, err))
         return false;
+    if (options->tls_cert_file == NULL)
+        return true;
     tls->current = certificate_new(options, err);
     return tls->current != NULL;
 }

@@ -7,6 +7,11 @@
 /* Bounds the head of a request, and how much of its body is read at once. */
 #define LIMIT_HEAD_BYTES ((size_t)64 * 1024)
 
+/* What a head may take of that, its bytes and for each header what libmicrohttpd keeps of it: the rest is for the head of the reply,
+ * without which the connection would close in silence. */
+#define LIMIT_HEAD_USED_BYTES_MAX ((size_t)60 * 1024)
+#define LIMIT_HEAD_BYTES_PER_HEADER ((size_t)64)
+
 /* Bounds what the kernel holds of a reply that the client is slow to read, beside what is in flight: it would take 4 MB. */
 #define LIMIT_UNSENT_BYTES ((size_t)64 * 1024)
 

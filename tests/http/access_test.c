@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,8 +112,15 @@ static void test_api_key_file_errors(void **state)
     assert_int_equal(attnd_run(hidden, out, err), 2);
     assert_non_null(strstr(err, "line 1 has a byte that is not visible ASCII"));
     (void)unlink(file);
+    assert_int_equal(mkfifo(file, 0600), 0); /* without a writer: it must not wait for one */
+    assert_int_equal(attnd_run(hidden, out, err), 2);
+    assert_non_null(strstr(err, "attnd: --api-key-file"));
+    (void)unlink(file);
     (void)rmdir(folder.path);
     free(file);
+    const char *const priorities[] = {"--listen", "127.0.0.1:0", "--tls-priorities", "FOO", NULL};
+    assert_int_equal(attnd_run(priorities, out, err), 2);
+    assert_non_null(strstr(err, "attnd: --tls-priorities"));
 }
 
 static void assert_cors(const struct reply *reply, const char *origin)
