@@ -419,7 +419,7 @@ static void test_stopped_and_continued(void **state)
     static const char live[] = "GET /health/live HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
     int fds[4];
     (void)state;
-    struct attnd *attnd = attnd_start("--idle-timeout", "1", "--request-timeout", "2");
+    struct attnd *attnd = attnd_start("--idle-timeout", "2", "--request-timeout", "4");
     char *text = raw_post("/attention", "Connection: close\r\n", SMALL_JSON);
     for (size_t i = 0; i < 2; i++)
         fds[i] = raw_connect(attnd);
@@ -429,7 +429,7 @@ static void test_stopped_and_continued(void **state)
         fds[i] = raw_connect(attnd);
     for (size_t i = 0; i < 4; i++)
         raw_send(fds[i], i % 2 == 0 ? live : text);
-    sleep_s(4);
+    sleep_s(6);
     (void)kill(attnd->pid, SIGCONT);
     for (size_t i = 0; i < 4; i++) {
         char *answer = raw_read(fds[i], 30);
