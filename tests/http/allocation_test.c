@@ -29,7 +29,8 @@ static bool find_library(char path[PATH_MAX])
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 64);
     assert_true(length > 0);
     path[length] = '\0';
-    (void)strcpy(strrchr(path, '/'), "/tools/fail_allocation.so");
+    char *name = strrchr(path, '/');
+    (void)snprintf(name, (size_t)(path + PATH_MAX - name), "/tools/fail_allocation.so");
     return access(path, R_OK) == 0;
 }
 
@@ -69,7 +70,7 @@ static int next_status(int fd)
         text[bytes] = '\0';
     }
     assert_int_equal(strncmp(text, "HTTP/1.1 ", 9), 0);
-    return atoi(text + 9);
+    return (int)strtol(text + 9, NULL, 10);
 }
 
 #define LIVE "GET /health/live HTTP/1.1\r\nHost: test\r\n\r\n"

@@ -37,10 +37,10 @@ static char *repeated(const char *begin, const char *part, size_t count, const c
     size_t part_bytes = strlen(part), bytes = strlen(begin) + count * part_bytes + strlen(end);
     char *text = malloc(bytes + 1);
     assert_non_null(text);
-    char *at = stpcpy(text, begin);
+    char *at = mempcpy(text, begin, strlen(begin));
     for (size_t i = 0; i < count; i++)
-        at = stpcpy(at, part);
-    (void)stpcpy(at, end);
+        at = mempcpy(at, part, part_bytes);
+    memcpy(at, end, strlen(end) + 1);
     return text;
 }
 
