@@ -184,7 +184,7 @@ struct limits {
 #define FMA_LOOP(name, lanes_count, attribute)                                                                                 \
     attribute static void fma_loop_##name(void *context, size_t task, size_t worker)                                           \
     {                                                                                                                          \
-        typedef float vector __attribute__((vector_size((lanes_count) * sizeof(float))));                                        \
+        typedef float vector __attribute__((vector_size((lanes_count) * sizeof(float))));                                      \
         struct limits *limits = context;                                                                                       \
         vector sums[CHAINS], factor = (vector){0} + 0.999F, total = {0};                                                       \
         (void)worker;                                                                                                          \

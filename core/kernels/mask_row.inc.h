@@ -21,7 +21,7 @@ static inline NAME(mask) NAME(load_keep)(const unsigned char *keep, size_t count
         sizeof(REAL) == sizeof(float) ? (NAME(mask))_mm256_cvtepu8_epi32(bytes) : (NAME(mask))_mm256_cvtepu8_epi64(bytes);
     return (NAME(mask))(wide != 0);
 #else
-    NAME(mask) mask;
+    NAME(mask) mask = {0};
     for (size_t i = 0; i < LANES; i++)
         mask[i] = -(INTEGER)(from[i] != 0);
     return mask;
