@@ -29,12 +29,9 @@ static void assert_small_is_served(const struct attnd *attnd, double seconds_max
 
 /* ---- slow uploads ---- */
 
-/* Opens a connection that sends `bytes` bytes of a body but for its last 70. */
-static int send_most(const struct attnd *attnd, const char *headers, size_t bytes)
+/* Opens a connection that sends a head, and `bytes` bytes of a body but for the last 70. */
+static int send_head_and_most(const struct attnd *attnd, const char *head, size_t bytes)
 {
-    char head[200];
-    (void)snprintf(head, sizeof head, "POST /attention HTTP/1.1\r\nHost: test\r\n%sContent-Length: %zu\r\n\r\n", headers,
-                   bytes);
     int fd = raw_connect(attnd);
     raw_send(fd, head);
     char *blanks = malloc(bytes);
@@ -45,20 +42,22 @@ static int send_most(const struct attnd *attnd, const char *headers, size_t byte
     return fd;
 }
 
+/* The same, with a Content-Length. */
+static int send_most(const struct attnd *attnd, const char *headers, size_t bytes)
+{
+    char head[200];
+    (void)snprintf(head, sizeof head, "POST /attention HTTP/1.1\r\nHost: test\r\n%sContent-Length: %zu\r\n\r\n", headers,
+                   bytes);
+    return send_head_and_most(attnd, head, bytes);
+}
+
 /* The same, chunked: how long it will be is not known. */
 static int send_most_chunked(const struct attnd *attnd, size_t bytes)
 {
     char head[200];
     (void)snprintf(head, sizeof head, "POST /attention HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n%zx\r\n",
                    bytes);
-    int fd = raw_connect(attnd);
-    raw_send(fd, head);
-    char *blanks = malloc(bytes);
-    assert_non_null(blanks);
-    memset(blanks, ' ', bytes);
-    (void)raw_try_send(fd, blanks, bytes - 70);
-    free(blanks);
-    return fd;
+    return send_head_and_most(attnd, head, bytes);
 }
 
 static void test_slow_uploads(void **state)
