@@ -25,5 +25,5 @@ COPY tests tests
 RUN make -j"$(nproc)" build/tests/http_test
 
 COPY --from=attnd /usr/bin/attnd build/attnd
-ENV ATTND_BIN=/attnd/build/attnd ATTND_TEST_CONTAINER=1
+ENV ATTND_BIN=/attnd/build/attnd
 CMD ["build/tests/http_test"]

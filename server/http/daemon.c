@@ -329,7 +329,8 @@ void daemon_stop(struct daemon *daemon)
 {
     struct service *service = &daemon->service;
     int listen_fd = MHD_quiesce_daemon(daemon->mhd); /* closed once libmicrohttpd's thread can no longer use it */
-    listen_end(listen_fd);
+    if (!listen_end(listen_fd))
+        log_event(service->log, "the system does not allow an end of listening in order: the last connections may be reset");
     empty_backlog(daemon, listen_fd);
     answer_last_requests(service);
     MHD_stop_daemon(daemon->mhd);

@@ -1,7 +1,7 @@
 #include "server/http/listen.h"
 
 #include <errno.h>
-#include <linux/filter.h>
+#include <limits.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,18 +111,11 @@ bool listen_open(const char *text, int *ret_fd, char ret_address[LISTEN_ADDRESS_
 }
 
 /* A listening socket that is closed resets the connections that were about to be accepted, and there is no other way to end the
- * listening. So the kernel is made to drop the packets that open connections: SYN without ACK. Their clients try again, and find
- * the socket closed. */
-void listen_end(int fd)
+ * listening. So it is bound to an interface that does not exist: clients that begin to connect are refused as by a closed port,
+ * while the kernel completes what has begun, which it finds by its addresses. Linux allows it without a capability, unlike a socket
+ * filter, which some kernels keep for the superuser. */
+bool listen_end(int fd)
 {
-    enum { TCP_FLAGS_OFFSET = 13, TCP_SYN = 0x02, TCP_ACK = 0x10, WHOLE_PACKET = 0xffff };
-    struct sock_filter drop_syn[] = {
-        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, TCP_FLAGS_OFFSET),
-        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, TCP_SYN | TCP_ACK),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCP_SYN, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-        BPF_STMT(BPF_RET | BPF_K, WHOLE_PACKET),
-    };
-    const struct sock_fprog program = {.len = sizeof drop_syn / sizeof drop_syn[0], .filter = drop_syn};
-    (void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+    const int no_interface = INT_MAX;
+    return setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &no_interface, sizeof no_interface) == 0;
 }

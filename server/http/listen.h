@@ -14,7 +14,8 @@
 bool listen_open(const char *text, int *ret_fd, char ret_address[LISTEN_ADDRESS_BYTES_MAX], struct error *err)
     __attribute__((warn_unused_result));
 
-/* From now on no client can begin to connect; what has begun completes, and can be accepted. */
-void listen_end(int fd);
+/* From now on clients that begin to connect are refused; what has begun completes, and can be accepted. Returns false where the
+ * system does not allow that (Linux before 5.7): then clients can connect until the socket is closed. */
+bool listen_end(int fd) __attribute__((warn_unused_result));
 
 #endif

@@ -353,9 +353,7 @@ static void test_no_connection_is_reset(void **state)
     }
     print_message("%zu connections answered, %zu broken\n", answered, broken);
     assert_true(answered > 0);
-    /* In a container under Docker each client's last connection may still be reset, for a reason that is not known: there it is only
-     * reported. */
-    assert_true(broken == 0 || getenv("ATTND_TEST_CONTAINER") != NULL);
+    assert_int_equal(broken, 0);
 }
 
 /* A body that is on its way belongs to a request that was admitted. */
