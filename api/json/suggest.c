@@ -54,6 +54,7 @@ static const struct {
     {"tokens", "x"},
     {"memory", "context"},
     {"encoder_hidden_states", "context"},
+    {"value_states", "value_context"},
     {"past_key_value", "past_key"},
     {"k_cache", "past_key"},
     {"v_cache", "past_value"},

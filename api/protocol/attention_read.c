@@ -248,6 +248,17 @@ static bool decode_rope(const struct decoder *d, const json_t *value)
     return dims == NULL || document_integer(d->extract, dims, "/rope/dims", 0, REQUEST_HEADS_MAX, &request->rope_dims, d->err);
 }
 
+static bool decode_lse_base(const struct decoder *d, const json_t *value)
+{
+    static const char *const choices[] = {"e", "2", NULL};
+    size_t choice = 0;
+    if (!document_choice(d->extract, value, d->pointer, choices, &choice, d->err))
+        return false;
+    d->request->has_lse_base = true;
+    d->request->lse_base_2 = choice == 1;
+    return true;
+}
+
 static bool decode_seed(const struct decoder *d, const json_t *value)
 {
     int64_t seed = 0;
@@ -316,6 +327,7 @@ static const struct field fields[] = {
     {.name = "past_value", .decode = decode_tensor, .tensor = REQUEST_PAST_VALUE},
     {.name = "x", .decode = decode_tensor, .tensor = REQUEST_X},
     {.name = "context", .decode = decode_tensor, .tensor = REQUEST_CONTEXT},
+    {.name = "value_context", .decode = decode_tensor, .tensor = REQUEST_VALUE_CONTEXT},
     {.name = "projection", .decode = decode_projection},
     {.name = "head_size", .decode = decode_head_size},
     {.name = "num_heads", .decode = decode_num_heads},
@@ -332,6 +344,7 @@ static const struct field fields[] = {
     {.name = "alibi", .decode = decode_alibi},
     {.name = "rope", .decode = decode_rope},
     {.name = "sinks", .decode = decode_sinks},
+    {.name = "lse_base", .decode = decode_lse_base},
     {.name = "seed", .decode = decode_seed},
     {.name = "precision", .decode = decode_precision},
     {.name = "return", .decode = decode_return},

@@ -59,6 +59,8 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
     }
     if (request->sinks.kind != TENSOR_INPUT_ABSENT)
         writer_add(writer, ",\"sinks\":true");
+    if (request->has_lse_base)
+        writer_format(writer, ",\"lse_base\":\"%s\"", request->lse_base_2 ? "2" : "e");
     if (request->has_key_lengths)
         writer_add(writer, ",\"key_lengths\":true");
 }
@@ -124,6 +126,8 @@ void conventions_write_warnings(struct writer *writer, const struct evaluation *
             "libraries that align the last query with the last key need query_offset");
     if (request->has_query_offset && !plan_uses_positions(plan) && !plan->causal)
         add_warning(writer, &first, "query_offset has no effect without causal, window, alibi or rope");
+    if (request->has_lse_base && !request->results[RESULT_LSE])
+        add_warning(writer, &first, "lse_base has no effect: return does not name lse");
     const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
     bool no_booleans =
         mask->kind == TENSOR_INPUT_ABSENT || (!tensor_input_is_bool(mask) && shape_count(mask->rank, mask->shape) > 0);

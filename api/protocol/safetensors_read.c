@@ -24,6 +24,7 @@ struct named_input {
 static const struct named_input named_inputs[] = {
     {"x", offsetof(struct request, tensors[REQUEST_X]), TENSOR_INPUT_NUMBERS},
     {"context", offsetof(struct request, tensors[REQUEST_CONTEXT]), TENSOR_INPUT_NUMBERS},
+    {"value_context", offsetof(struct request, tensors[REQUEST_VALUE_CONTEXT]), TENSOR_INPUT_NUMBERS},
     {"key", offsetof(struct request, tensors[REQUEST_KEY]), TENSOR_INPUT_NUMBERS},
     {"query", offsetof(struct request, tensors[REQUEST_QUERY]), TENSOR_INPUT_NUMBERS},
     {"value", offsetof(struct request, tensors[REQUEST_VALUE]), TENSOR_INPUT_NUMBERS},

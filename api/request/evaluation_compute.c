@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "core/rope.h"
 
-/* Draws in the order that the seed defines: x, context, key, query, value, then projections. */
+/* Draws in the order that the seed defines: x, context, value_context, key, query, value, then projections. */
 static void draw(struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
@@ -46,7 +46,8 @@ static bool project_tokens(struct evaluation *evaluation, const struct executor 
 {
     const struct plan *plan = evaluation->plan;
     void *x = evaluation->tensors[REQUEST_X].data;
-    void *from = evaluation->tensors[REQUEST_CONTEXT].data != NULL ? evaluation->tensors[REQUEST_CONTEXT].data : x;
+    void *from = evaluation->tensors[plan_source(plan, PROJECTION_KEY)].data;
+    void *values_from = evaluation->tensors[plan_source(plan, PROJECTION_VALUE)].data;
     struct tensor *query = &evaluation->results[RESULT_QUERY], *key = &evaluation->results[RESULT_KEY],
                   *value = &evaluation->results[RESULT_VALUE];
     if (plan->request->identity && query->data != x) { /* they will be rotated, the tokens not */
@@ -55,7 +56,7 @@ static bool project_tokens(struct evaluation *evaluation, const struct executor 
     }
     return project(evaluation, PROJECTION_KEY, from, plan->Tnew, key->data, executor, err) &&
            project(evaluation, PROJECTION_QUERY, x, plan->Tq, query->data, executor, err) &&
-           project(evaluation, PROJECTION_VALUE, from, plan->Tnew, value->data, executor, err);
+           project(evaluation, PROJECTION_VALUE, values_from, plan->Tnew, value->data, executor, err);
 }
 
 /* Rotates queries by their positions, and new keys by theirs, which come after the past. */

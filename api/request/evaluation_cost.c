@@ -72,24 +72,23 @@ static bool allocate_projections(struct evaluation *evaluation, struct evaluatio
     return true;
 }
 
-/* x and context; and query, key and value: with memory of their own, or the tokens'. */
+/* The tokens; and query, key and value: with memory of their own, or the tokens'. */
 static bool allocate_tokens(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
     const struct tensor_input *inputs = plan->request->tensors;
     bool rotated = plan->rope_dims > 0; /* in place: query and key need memory of their own */
-    if (!allocate_input(memory, plan->dtype, &inputs[REQUEST_X], &evaluation->tensors[REQUEST_X], err) ||
-        !allocate_input(memory, plan->dtype, &inputs[REQUEST_CONTEXT], &evaluation->tensors[REQUEST_CONTEXT], err))
-        return false;
-    share_result(evaluation, RESULT_X, evaluation->tensors[REQUEST_X].data);
-    share_result(evaluation, RESULT_CONTEXT, evaluation->tensors[REQUEST_CONTEXT].data);
-    bool has_context = inputs[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT;
-    void *from = evaluation->tensors[has_context ? REQUEST_CONTEXT : REQUEST_X].data;
+    for (size_t i = REQUEST_X; i <= REQUEST_VALUE_CONTEXT; i++) {
+        if (!allocate_input(memory, plan->dtype, &inputs[i], &evaluation->tensors[i], err))
+            return false;
+        share_result(evaluation, (enum request_result)(RESULT_X + i), evaluation->tensors[i].data);
+    }
+    void *from = evaluation->tensors[plan_source(plan, PROJECTION_KEY)].data;
     bool own = !plan->request->identity;
     if (!own) {
         share_result(evaluation, RESULT_QUERY, evaluation->tensors[REQUEST_X].data);
         share_result(evaluation, RESULT_KEY, from);
-        share_result(evaluation, RESULT_VALUE, from);
+        share_result(evaluation, RESULT_VALUE, evaluation->tensors[plan_source(plan, PROJECTION_VALUE)].data);
     }
     if ((own || rotated) &&
         (!allocate_result(evaluation, memory, RESULT_QUERY, err) || !allocate_result(evaluation, memory, RESULT_KEY, err)))
@@ -185,6 +184,7 @@ static void set_attention(struct evaluation *evaluation)
         .key_lengths = evaluation->key_lengths,
         .alibi_slopes = evaluation->alibi_slopes,
         .sinks = evaluation->sinks,
+        .lse_base_2 = plan->request->lse_base_2,
     };
     void *mask = evaluation->tensors[REQUEST_MASK].data;
     if (mask != NULL && !plan_mask_view(plan, mask, &evaluation->params.mask))

@@ -9,6 +9,14 @@ bool plan_projects(const struct plan *plan, enum request_projection which)
     return which != PROJECTION_OUTPUT || plan->request->weights[which].kind != TENSOR_INPUT_ABSENT;
 }
 
+enum request_tensor plan_source(const struct plan *plan, enum request_projection which)
+{
+    const struct tensor_input *tensors = plan->request->tensors;
+    if (which == PROJECTION_VALUE && tensors[REQUEST_VALUE_CONTEXT].kind != TENSOR_INPUT_ABSENT)
+        return REQUEST_VALUE_CONTEXT;
+    return which != PROJECTION_QUERY && tensors[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT ? REQUEST_CONTEXT : REQUEST_X;
+}
+
 size_t plan_products(const struct plan *plan)
 {
     size_t scores = size_multiply(size_multiply(plan->B, plan->H), size_multiply(plan->Tq, plan->Tk));

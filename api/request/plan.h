@@ -27,7 +27,7 @@ struct plan {
     size_t B, H, Hkv;
     size_t Tq, Tnew, Tpast, Tk; /* Tk = Tpast + Tnew */
     size_t D, Dv;
-    size_t C, context_C;                 /* features of x and of what keys and values come from */
+    size_t C, context_C, value_C;        /* features of x, and of what keys and what values come from */
     size_t weight_shape[PROJECTIONS][2]; /* [out, in]; out 0 for an output projection that is not applied */
 
     bool causal;
@@ -42,6 +42,9 @@ struct plan {
 
 /* True where the projection is a weight to be read or drawn. */
 bool plan_projects(const struct plan *plan, enum request_projection which);
+
+/* The tokens that query, key or value come from. */
+enum request_tensor plan_source(const struct plan *plan, enum request_projection which);
 
 /* How many multiplications attention and the projections take, masks and caches aside. SIZE_MAX where it overflows. */
 size_t plan_products(const struct plan *plan);

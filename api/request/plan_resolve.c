@@ -28,8 +28,10 @@ static bool resolve_form(struct plan *plan, struct error *err)
         if (tensors[needed[i]].kind == TENSOR_INPUT_ABSENT)
             return error_set_at(err, ERROR_INVALID, "", "%s is missing: query, key and value go together",
                                 request_tensor_names[needed[i]]);
-    if (!has_x && tensors[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT)
-        return error_set_at(err, ERROR_INVALID, "/context", "context goes with x; here key and value are given");
+    for (size_t i = REQUEST_CONTEXT; i <= REQUEST_VALUE_CONTEXT; i++)
+        if (!has_x && tensors[i].kind != TENSOR_INPUT_ABSENT)
+            return error_set_at(err, ERROR_INVALID, tensors[i].pointer, "%s goes with x; here key and value are given",
+                                request_tensor_names[i]);
     if (!has_x && (request->has_projection || request->has_head_size))
         return error_set_at(err, ERROR_INVALID, request->has_projection ? "/projection" : "/head_size",
                             "%s goes with x; here query, key and value are given as they are",
@@ -202,7 +204,9 @@ static bool resolve_result(const struct plan *plan, enum request_result which, b
 static bool resolve_results(const struct plan *plan, struct error *err)
 {
     return resolve_result(plan, RESULT_X, plan->from_tokens, err) &&
-           resolve_result(plan, RESULT_CONTEXT, plan->request->tensors[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT, err);
+           resolve_result(plan, RESULT_CONTEXT, plan->request->tensors[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT, err) &&
+           resolve_result(plan, RESULT_VALUE_CONTEXT, plan->request->tensors[REQUEST_VALUE_CONTEXT].kind != TENSOR_INPUT_ABSENT,
+                          err);
 }
 
 bool plan_resolve(const struct request *request, struct plan *ret, struct error *err)

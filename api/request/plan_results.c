@@ -59,4 +59,6 @@ void plan_results_resolve(struct plan *plan)
         result_set(plan, RESULT_X, tensors[REQUEST_X].shape, tensors[REQUEST_X].rank);
     if (tensors[REQUEST_CONTEXT].kind != TENSOR_INPUT_ABSENT)
         result_set(plan, RESULT_CONTEXT, tensors[REQUEST_CONTEXT].shape, tensors[REQUEST_CONTEXT].rank);
+    if (tensors[REQUEST_VALUE_CONTEXT].kind != TENSOR_INPUT_ABSENT)
+        result_set(plan, RESULT_VALUE_CONTEXT, tensors[REQUEST_VALUE_CONTEXT].shape, tensors[REQUEST_VALUE_CONTEXT].rank);
 }

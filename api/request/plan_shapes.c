@@ -248,15 +248,26 @@ static bool check_out(const struct plan *plan, enum request_projection which, si
                         request_projection_names[which]);
 }
 
-static bool tokens_check(struct plan *plan, const struct tensor_input *x, const struct tensor_input *from, struct error *err)
+/* Tokens that keys or values come from, which go with x. */
+static bool context_check(const struct tensor_input *x, const struct tensor_input *from, struct error *err)
 {
-    if (x->rank < 2 || x->rank > 3)
-        return refuse_shape(x, "[T, C] or [B, T, C]", err);
     if (from->rank != x->rank)
         return refuse_pair(x, from, "the ranks differ", err);
     if (x->rank == 3 && from->shape[0] != x->shape[0])
         return refuse_pair(x, from, "the batch sizes differ", err);
-    if (!refuse_bool(x, err) || !refuse_bool(from, err) || !check_layout(plan, err) || !packed_heads(plan, err))
+    return refuse_bool(from, err);
+}
+
+static bool tokens_check(struct plan *plan, const struct tensor_input *x, const struct tensor_input *from,
+                         const struct tensor_input *values_from, struct error *err)
+{
+    if (x->rank < 2 || x->rank > 3)
+        return refuse_shape(x, "[T, C] or [B, T, C]", err);
+    if (!refuse_bool(x, err) || !context_check(x, from, err) || !context_check(x, values_from, err))
+        return false;
+    if (values_from->shape[x->rank - 2] != from->shape[x->rank - 2])
+        return refuse_pair(from, values_from, "the numbers of tokens differ", err);
+    if (!check_layout(plan, err) || !packed_heads(plan, err))
         return false;
     plan->has_batch = x->rank == 3;
     plan->B = plan->has_batch ? x->shape[0] : 1;
@@ -264,14 +275,17 @@ static bool tokens_check(struct plan *plan, const struct tensor_input *x, const 
     plan->C = x->shape[x->rank - 1];
     plan->Tnew = plan->Tk = from->shape[from->rank - 2];
     plan->context_C = from->shape[from->rank - 1];
+    plan->value_C = values_from->shape[values_from->rank - 1];
     return true;
 }
 
 /* projection "identity": the tokens are query, key and value. */
-static bool tokens_identity(struct plan *plan, const struct tensor_input *x, const struct tensor_input *from, struct error *err)
+static bool tokens_identity(struct plan *plan, const struct tensor_input *x, const struct tensor_input *from,
+                            const struct tensor_input *values_from, struct error *err)
 {
-    struct axes q, k;
-    if (!axes_of(x, plan->layout, plan->H, &q, err) || !axes_of(from, plan->layout, plan->Hkv, &k, err))
+    struct axes q, k, v;
+    if (!axes_of(x, plan->layout, plan->H, &q, err) || !axes_of(from, plan->layout, plan->Hkv, &k, err) ||
+        !axes_of(values_from, plan->layout, plan->Hkv, &v, err))
         return false;
     if (q.width != k.width && x == from)
         return error_set_at(
@@ -281,7 +295,8 @@ static bool tokens_identity(struct plan *plan, const struct tensor_input *x, con
             plan->H, q.width, plan->Hkv, k.width);
     if (q.width != k.width)
         return refuse_head_sizes(x, &q, from, &k, " with projection \"identity\"", err);
-    plan->D = plan->Dv = q.width;
+    plan->D = q.width;
+    plan->Dv = v.width;
     const struct request *request = plan->request;
     if (request->has_head_size && (uint64_t)request->head_size != plan->D)
         return error_set_at(err, ERROR_INVALID, "/head_size",
@@ -297,7 +312,7 @@ static bool tokens_head_size(struct plan *plan, struct error *err)
     size_t query_out, key_out, value_out;
     if (!weight_out(plan, PROJECTION_QUERY, plan->C, &query_out, err) ||
         !weight_out(plan, PROJECTION_KEY, plan->context_C, &key_out, err) ||
-        !weight_out(plan, PROJECTION_VALUE, plan->context_C, &value_out, err))
+        !weight_out(plan, PROJECTION_VALUE, plan->value_C, &value_out, err))
         return false;
     if (request->has_head_size)
         plan->D = (size_t)request->head_size;
@@ -316,12 +331,12 @@ bool plan_shapes_of_tokens(struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
     const struct tensor_input *x = &request->tensors[REQUEST_X];
-    const struct tensor_input *context = &request->tensors[REQUEST_CONTEXT];
-    const struct tensor_input *from = context->kind == TENSOR_INPUT_ABSENT ? x : context;
-    if (!tokens_check(plan, x, from, err))
+    const struct tensor_input *from = &request->tensors[plan_source(plan, PROJECTION_KEY)];
+    const struct tensor_input *values_from = &request->tensors[plan_source(plan, PROJECTION_VALUE)];
+    if (!tokens_check(plan, x, from, values_from, err))
         return false;
     if (request->identity)
-        return tokens_identity(plan, x, from, err);
+        return tokens_identity(plan, x, from, values_from, err);
     if (!tokens_head_size(plan, err) || !check_out(plan, PROJECTION_QUERY, plan->H, plan->D, err) ||
         !check_out(plan, PROJECTION_KEY, plan->Hkv, plan->D, err) ||
         !check_out(plan, PROJECTION_VALUE, plan->Hkv, plan->Dv, err))
@@ -339,7 +354,7 @@ bool plan_shapes_of_tokens(struct plan *plan, struct error *err)
     const size_t shapes[PROJECTIONS][2] = {
         [PROJECTION_KEY] = {size_multiply(plan->Hkv, plan->D), plan->context_C},
         [PROJECTION_QUERY] = {size_multiply(plan->H, plan->D), plan->C},
-        [PROJECTION_VALUE] = {size_multiply(plan->Hkv, plan->Dv), plan->context_C},
+        [PROJECTION_VALUE] = {size_multiply(plan->Hkv, plan->Dv), plan->value_C},
         [PROJECTION_OUTPUT] = {output, width},
     };
     for (size_t i = 0; i < PROJECTIONS; i++) {

@@ -3,6 +3,7 @@
 const char *const request_tensor_names[REQUEST_TENSORS + 1] = {
     [REQUEST_X] = "x",
     [REQUEST_CONTEXT] = "context",
+    [REQUEST_VALUE_CONTEXT] = "value_context",
     [REQUEST_KEY] = "key",
     [REQUEST_QUERY] = "query",
     [REQUEST_VALUE] = "value",
@@ -30,6 +31,7 @@ const char *const request_result_names[RESULTS + 1] = {
     [RESULT_VALUE] = "value",
     [RESULT_X] = "x",
     [RESULT_CONTEXT] = "context",
+    [RESULT_VALUE_CONTEXT] = "value_context",
     [RESULT_PRESENT_KEY] = "present_key",
     [RESULT_PRESENT_VALUE] = "present_value",
     [RESULTS] = NULL,

@@ -14,6 +14,7 @@
 enum request_tensor {
     REQUEST_X,
     REQUEST_CONTEXT,
+    REQUEST_VALUE_CONTEXT,
     REQUEST_KEY,
     REQUEST_QUERY,
     REQUEST_VALUE,
@@ -46,6 +47,7 @@ enum request_result {
     RESULT_VALUE,
     RESULT_X,
     RESULT_CONTEXT,
+    RESULT_VALUE_CONTEXT,
     RESULT_PRESENT_KEY,
     RESULT_PRESENT_VALUE,
     RESULTS,
@@ -96,6 +98,7 @@ struct request {
     bool alibi;                       /* the paper's slopes, unless given */
     struct tensor_input alibi_slopes; /* [H] */
     struct tensor_input sinks;        /* [H] */
+    bool has_lse_base, lse_base_2;    /* else natural logarithms */
     bool has_rope;
     enum request_rope_style rope_style;
     double rope_base;

@@ -41,6 +41,7 @@ struct attention_params {
     struct tensor mask; /* (B,H,Tq,Tk), usually broadcast: bool, 1 = may attend, or the inputs' dtype, added; data NULL: none */
     const double *alibi_slopes; /* [H]; NULL: none */
     const double *sinks;        /* [H]; NULL: none */
+    bool lse_base_2;            /* lse is a logarithm to base 2, else natural */
 };
 
 /* Where results go: views of the inputs' dtype, any strides; data NULL where not asked for. */
@@ -51,7 +52,7 @@ struct attention_results {
     struct tensor scores;        /* (B,H,Tq,Tk), scale * q.k */
     struct tensor capped_scores; /* (B,H,Tq,Tk), after softcap */
     struct tensor masked_scores; /* (B,H,Tq,Tk), what softmax sees; -infinity where masked */
-    struct tensor lse;           /* (B,H,Tq), log of the row's denominator */
+    struct tensor lse;           /* (B,H,Tq), the logarithm of the row's denominator */
     size_t masked_row_count;     /* written: rows (b,h,i) with every key masked */
 };
 

@@ -132,5 +132,5 @@ void exact_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, 
         row_write_weights(plan, b, h, i, max, sum, ret_weights);
     const struct tensor *lse = &plan->results->lse;
     if (lse->data != NULL)
-        element_set(lse, tensor_row(lse, b, h, i), 0, max + log(sum));
+        element_set(lse, tensor_row(lse, b, h, i), 0, attention_lse(plan, max, sum));
 }

@@ -72,7 +72,7 @@ static void NAME(row_finish)(struct NAME(state) *state, size_t r)
     if (plan->weights_wanted)
         NAME(weights_finish)(state, r);
     if (results->lse.data != NULL)
-        *NAME(result_row)(state, &results->lse, r) = (ELEMENT)((double)state->max[r] + log(state->sum[r]));
+        *NAME(result_row)(state, &results->lse, r) = (ELEMENT)attention_lse(plan, (double)state->max[r], state->sum[r]);
     if (state->sums != NULL)
         NAME(output_finish)(state, r);
 }

@@ -2,12 +2,15 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <math.h>
 
 #include "core/precision.h"
 #include "core/size.h"
 
 /* Calls of fewer products (B*H*Tq*Tk*(D+Dv)) run on the caller alone: they take some 10 microseconds. */
 #define PARALLEL_PRODUCTS_MIN ((size_t)1 << 20)
+
+#define LOG2_E 1.44269504088896340736
 
 #define HEAD_GROUP_BYTES ((size_t)768 << 10)  /* a group's keys and values, for each worker: they stay in the second cache */
 #define STREAMING_BYTES_MIN ((size_t)8 << 20) /* weights of this size are written past the caches */
@@ -132,4 +135,10 @@ bool attention_should_stop(struct attention_plan *plan)
     if (executor_stopped(plan->executor))
         atomic_store_explicit(&plan->stopped, true, memory_order_relaxed);
     return atomic_load_explicit(&plan->stopped, memory_order_relaxed);
+}
+
+double attention_lse(const struct attention_plan *plan, double max, double sum)
+{
+    double lse = max + log(sum);
+    return plan->params->lse_base_2 ? lse * LOG2_E : lse;
 }

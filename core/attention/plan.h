@@ -91,6 +91,9 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
 /* Asserts what attention_compute leaves to its caller. */
 void attention_plan_check(const struct attention_plan *plan);
 
+/* The logarithm of a row's denominator, sum * exp(max), to the base asked for. */
+double attention_lse(const struct attention_plan *plan, double max, double sum);
+
 /* True once the executor does not want the work any more. */
 bool attention_should_stop(struct attention_plan *plan);
 

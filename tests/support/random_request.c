@@ -93,14 +93,15 @@ static void draw_widths(struct random_request *c, enum sizes sizes, struct draw 
         c->Dv = size_max(c->Dv, F32_IN_F64_PRODUCTS_MAX / pairs + 1);
     c->C = draw_size(d, 1, 24);
     c->context_C = draw_size(d, 1, 24);
+    c->value_C = draw_size(d, 1, 24);
     c->output_size = draw_size(d, 1, 16);
 }
 
 /* Makes some dimensions 0. */
 static void draw_empty(struct random_request *c, struct draw *d)
 {
-    size_t *const dimensions[] = {&c->Tq, &c->Tpast,     &c->Tnew,        &c->D, &c->Dv,
-                                  &c->C,  &c->context_C, &c->output_size, &c->B, &c->H};
+    size_t *const dimensions[] = {&c->Tq,        &c->Tpast,   &c->Tnew, &c->D, &c->Dv,         &c->C,
+                                  &c->context_C, &c->value_C, &c->B,    &c->H, &c->output_size};
     for (size_t k = 0; k < sizeof dimensions / sizeof *dimensions; k++) {
         bool may = dimensions[k] == &c->B ? c->has_batch : dimensions[k] != &c->H || c->rank4;
         if (may && draw_chance(d, 0.15))
@@ -183,31 +184,37 @@ static void draw_projection(struct random_request *c, enum random_tensor_name we
 
 static void draw_tokens(struct random_request *c, struct draw *d)
 {
-    bool cross = draw_chance(d, 0.5);
+    bool cross = draw_chance(d, 0.5), values_apart = draw_chance(d, 0.3);
     c->identity = draw_chance(d, 0.35);
     if (!cross)
         c->Tnew = c->Tq;
     if (c->identity) {
         if (!cross && c->H != c->Hkv)
             c->Hkv = c->H;
-        c->Dv = c->D;
+        c->Dv = values_apart ? c->Dv : c->D;
         c->C = c->H * c->D;
         c->context_C = c->Hkv * c->D;
+        c->value_C = c->Hkv * c->Dv;
     }
     if (!cross)
         c->context_C = c->C;
+    if (!values_apart)
+        c->value_C = c->context_C;
     shape_tokens(c, 1, c->Tq, c->C, &c->tensors[RANDOM_X]);
     shape_tokens(c, 1, c->Tnew, c->context_C, &c->tensors[RANDOM_CONTEXT]);
     give(c, RANDOM_X, true, d);
     if (cross)
         give(c, RANDOM_CONTEXT, true, d);
+    shape_tokens(c, 1, c->Tnew, c->value_C, &c->tensors[RANDOM_VALUE_CONTEXT]);
+    if (values_apart)
+        give(c, RANDOM_VALUE_CONTEXT, true, d);
     if (c->identity) {
         c->has_head_size = draw_chance(d, 0.3);
         return;
     }
     draw_projection(c, RANDOM_WEIGHT_KEY, c->Hkv * c->D, c->context_C, d);
     draw_projection(c, RANDOM_WEIGHT_QUERY, c->H * c->D, c->C, d);
-    draw_projection(c, RANDOM_WEIGHT_VALUE, c->Hkv * c->Dv, c->context_C, d);
+    draw_projection(c, RANDOM_WEIGHT_VALUE, c->Hkv * c->Dv, c->value_C, d);
     if (!c->tensors[RANDOM_WEIGHT_VALUE].given) { /* nothing says that values have a size of their own */
         c->Dv = c->D;
         c->tensors[RANDOM_WEIGHT_VALUE].shape[0] = c->Hkv * c->D;

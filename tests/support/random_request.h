@@ -39,6 +39,7 @@ struct random_tensor {
 enum random_tensor_name {
     RANDOM_X,
     RANDOM_CONTEXT,
+    RANDOM_VALUE_CONTEXT,
     RANDOM_KEY,
     RANDOM_QUERY,
     RANDOM_VALUE,
@@ -68,8 +69,8 @@ struct random_request {
     bool has_batch, has_heads, rank4;
     bool heads_first; /* rank 4 tensors are [B,H,T,D] */
     size_t B, H, Hkv, Tq, Tnew, Tpast, D, Dv;
-    size_t C, context_C; /* features of the tokens */
-    size_t output_size;  /* features of the output projection, where there is one */
+    size_t C, context_C, value_C; /* features of the tokens */
+    size_t output_size;           /* features of the output projection, where there is one */
 
     bool is_f64; /* precision float64 */
     bool has_seed;
@@ -83,8 +84,9 @@ struct random_request {
     int64_t window_left, window_right;
     bool has_scale;
     double scale;
-    double softcap;    /* 0: left out */
-    const char *alibi; /* "true" or "false"; NULL: left out, or the tensor */
+    double softcap;       /* 0: left out */
+    const char *lse_base; /* NULL: left out */
+    const char *alibi;    /* "true" or "false"; NULL: left out, or the tensor */
     bool has_rope, rope_half, has_rope_base, has_rope_dims;
     double rope_base;
     size_t rope_dims;

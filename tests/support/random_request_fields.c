@@ -160,10 +160,12 @@ static void draw_reply(struct random_request *c, struct draw *d)
     c->format = draw_chance(d, 0.4) ? formats[draw_size(d, 0, 1)] : NULL;
     c->decimals = draw_chance(d, 0.1) ? (int)draw_size(d, 0, 9) : -1;
     c->has_return = draw_chance(d, 0.85);
+    c->lse_base = draw_chance(d, 0.15) ? draw_chance(d, 0.8) ? "2" : "e" : NULL;
     c->wanted[ANSWER_OUTPUT] = c->wanted[ANSWER_WEIGHTS] = true;
     double chance = draw_chance(d, 0.3) ? 0.9 : 0.25;
     for (size_t k = 0; c->has_return && k < ANSWER_COUNT; k++) {
-        bool has = (k != ANSWER_X || c->from_tokens) && (k != ANSWER_CONTEXT || c->tensors[RANDOM_CONTEXT].given);
+        bool has = (k != ANSWER_X || c->from_tokens) && (k != ANSWER_CONTEXT || c->tensors[RANDOM_CONTEXT].given) &&
+                   (k != ANSWER_VALUE_CONTEXT || c->tensors[RANDOM_VALUE_CONTEXT].given);
         c->wanted[k] = has && draw_chance(d, chance);
     }
 }

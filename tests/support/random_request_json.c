@@ -182,6 +182,8 @@ static void write_conventions(const struct random_request *c, struct fields *fie
         field_format(fields, "\"scale\":%.9g", c->scale);
     if (c->softcap > 0)
         field_format(fields, "\"softcap\":%.17g", c->softcap);
+    if (c->lse_base)
+        field_format(fields, "\"lse_base\":\"%s\"", c->lse_base);
     if (c->alibi)
         field_format(fields, "\"alibi\":%s", c->alibi);
     if (c->has_rope) {
@@ -240,6 +242,7 @@ void random_request_write(struct random_request *c, struct draw *draw)
     } tensors[] = {
         {"x", RANDOM_X},
         {"context", RANDOM_CONTEXT},
+        {"value_context", RANDOM_VALUE_CONTEXT},
         {"query", RANDOM_QUERY},
         {"key", RANDOM_KEY},
         {"value", RANDOM_VALUE},

@@ -207,6 +207,7 @@ static void check_conventions(const struct checking *c)
     check_applied(c, "precision", json_string(answer->is_f32 ? "float32" : "float64"));
     check_applied(c, "layout", answer->rank4 ? json_string(answer->tokens_first ? "bthd" : "bhtd") : NULL);
     check_applied(c, "past_length", answer->Tpast > 0 ? json_integer((json_int_t)answer->Tpast) : NULL);
+    check_applied(c, "lse_base", json_incref(answer_field(answer, "lse_base")));
     check_window(c);
     check_draws(c);
     check_slopes(c);
@@ -273,6 +274,7 @@ static void check_warnings(const struct checking *c)
         {c->answer->mask_is_bits, "0 and 1"},
         {counts_positions(c) && !offset && !causal && c->answer->Tpast == 0 && c->answer->Tq != c->answer->Tk, "position 0"},
         {offset && !causal && !counts_positions(c), "query_offset has no effect"},
+        {answer_field(c->answer, "lse_base") != NULL && !wants(c, "lse"), "lse_base has no effect"},
         {answer_field(c->answer, "mask_semantics") != NULL && !mask_is_boolean(c), "mask_semantics has no effect"},
     };
     size_t due = 0;

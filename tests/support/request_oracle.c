@@ -13,8 +13,8 @@
 #define MAGNITUDE_FREE 4.0
 
 const char *const answer_names[ANSWER_COUNT] = {
-    "output", "weights", "mean_weights", "scores", "capped_scores", "masked_scores", "lse",
-    "query",  "key",     "value",        "x",      "context",       "present_key",   "present_value",
+    "output", "weights", "mean_weights", "scores",        "capped_scores", "masked_scores", "lse", "query", "key",
+    "value",  "x",       "context",      "value_context", "present_key",   "present_value",
 };
 
 double answer_bound(const struct request_answer *answer, double magnitude)
@@ -119,6 +119,12 @@ static double *per_head(const struct request_answer *answer, const char *name)
     return ret;
 }
 
+static bool has_text(const struct request_answer *answer, const char *name, const char *text)
+{
+    json_t *json = answer_field(answer, name);
+    return json != NULL && strcmp(json_string_value(json), text) == 0;
+}
+
 static double number_field(const struct request_answer *answer, const char *name, double otherwise)
 {
     json_t *json = answer_field(answer, name);
@@ -174,7 +180,11 @@ static void set_stages(struct request_answer *answer, const struct oracle_result
     set_stage(answer, ANSWER_SCORES, oracle->scores, Tk, oracle->pair_magnitudes, 1);
     set_stage(answer, ANSWER_CAPPED_SCORES, oracle->capped_scores, Tk, oracle->pair_magnitudes, 1);
     set_stage(answer, ANSWER_MASKED_SCORES, oracle->masked_scores, Tk, oracle->magnitudes, Tk);
-    set_stage(answer, ANSWER_LSE, oracle->lse, 1, oracle->magnitudes, 1);
+    double *logs = test_alloc(answer->B * answer->H * answer->Tq, sizeof *logs);
+    for (size_t k = 0; k < answer->B * answer->H * answer->Tq; k++)
+        logs[k] = oracle->lse[k] / (has_text(answer, "lse_base", "2") ? log(2) : 1);
+    set_stage(answer, ANSWER_LSE, logs, 1, oracle->magnitudes, 1);
+    free(logs);
     free(of_queries);
 }
 
@@ -232,6 +242,9 @@ static void set_results(struct request_answer *answer, const struct oracle_resul
         (void)set_result(answer, ANSWER_X, answer->x.rank, answer->x.shape, answer->x.values);
     if (answer->context.present)
         (void)set_result(answer, ANSWER_CONTEXT, answer->context.rank, answer->context.shape, answer->context.values);
+    if (answer->value_context.present)
+        (void)set_result(answer, ANSWER_VALUE_CONTEXT, answer->value_context.rank, answer->value_context.shape,
+                         answer->value_context.values);
     answer->masked_row_count = oracle->masked_row_count;
 }
 
@@ -291,9 +304,9 @@ void request_answer_init(struct request_answer *ret, json_t *request)
 
 void request_answer_done(struct request_answer *answer)
 {
-    struct json_tensor *const tensors[] = {&answer->x,           &answer->context,      &answer->query,      &answer->key,
-                                           &answer->value,       &answer->past_key,     &answer->past_value, &answer->mask,
-                                           &answer->present_key, &answer->present_value};
+    struct json_tensor *const tensors[] = {&answer->x,    &answer->context,     &answer->value_context, &answer->query,
+                                           &answer->key,  &answer->value,       &answer->past_key,      &answer->past_value,
+                                           &answer->mask, &answer->present_key, &answer->present_value};
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
         json_tensor_done(tensors[i]);
     for (size_t i = 0; i < LAYER_COUNT; i++) {

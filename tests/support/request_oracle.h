@@ -33,6 +33,7 @@ enum answer_name {
     ANSWER_VALUE,
     ANSWER_X,
     ANSWER_CONTEXT,
+    ANSWER_VALUE_CONTEXT,
     ANSWER_PRESENT_KEY,
     ANSWER_PRESENT_VALUE,
     ANSWER_COUNT,
@@ -50,7 +51,7 @@ struct request_answer {
     int64_t query_offset;
     double scale;
 
-    struct json_tensor x, context;
+    struct json_tensor x, context, value_context;
     struct json_tensor weight[LAYER_COUNT], bias[LAYER_COUNT];
     struct json_tensor query, key, value;          /* [B,H,Tq,D] [B,Hkv,Tnew,D] [B,Hkv,Tnew,Dv] */
     struct json_tensor past_key, past_value;       /* [B,Hkv,Tpast,..] */
@@ -60,7 +61,7 @@ struct request_answer {
 
     struct json_tensor results[ANSWER_COUNT]; /* what the reply may hold, in its shapes */
     size_t masked_row_count;
-    const char *draws[9]; /* names, in order */
+    const char *draws[10]; /* names, in order */
     size_t draw_count;
 };
 

@@ -103,10 +103,11 @@ static void draw_layer(struct request_answer *answer, struct torch_random *rando
 static void draw_layers(struct request_answer *answer, struct torch_random *random)
 {
     const struct json_tensor *from = answer->context.present ? &answer->context : &answer->x;
+    const struct json_tensor *values_from = answer->value_context.present ? &answer->value_context : from;
     size_t C = answer->x.shape[answer->x.rank - 1], S = from->shape[from->rank - 1];
     draw_layer(answer, random, LAYER_KEY, answer->Hkv * answer->D, S);
     draw_layer(answer, random, LAYER_QUERY, answer->H * answer->D, C);
-    draw_layer(answer, random, LAYER_VALUE, answer->Hkv * answer->Dv, S);
+    draw_layer(answer, random, LAYER_VALUE, answer->Hkv * answer->Dv, values_from->shape[values_from->rank - 1]);
     if (answer->weight[LAYER_OUTPUT].present)
         draw_layer(answer, random, LAYER_OUTPUT, 0, 0);
 }
@@ -152,6 +153,7 @@ static void inputs_of_tokens(struct request_answer *answer, struct torch_random 
     json_t *projection = answer_field(answer, "projection");
     bool identity = json_is_string(projection);
     const struct json_tensor *x = &answer->x, *from = answer->context.present ? &answer->context : x;
+    const struct json_tensor *values_from = answer->value_context.present ? &answer->value_context : from;
     answer->has_batch = x->rank == 3;
     answer->has_heads = answer_field(answer, "num_heads") != NULL;
     answer->H = size_field(answer, "num_heads", 1);
@@ -161,7 +163,8 @@ static void inputs_of_tokens(struct request_answer *answer, struct torch_random 
     answer->Tnew = from->shape[from->rank - 2];
     answer->tokens_first = true;
     if (identity) {
-        answer->D = answer->Dv = x->shape[x->rank - 1] / answer->H;
+        answer->D = x->shape[x->rank - 1] / answer->H;
+        answer->Dv = values_from->shape[x->rank - 1] / answer->Hkv;
     } else {
         read_layers(answer, projection);
         find_head_size(answer);
@@ -169,7 +172,7 @@ static void inputs_of_tokens(struct request_answer *answer, struct torch_random 
     }
     answer->query = tokens_of(answer, x, LAYER_QUERY, identity, answer->H, answer->D);
     answer->key = tokens_of(answer, from, LAYER_KEY, identity, answer->Hkv, answer->D);
-    answer->value = tokens_of(answer, from, LAYER_VALUE, identity, answer->Hkv, answer->Dv);
+    answer->value = tokens_of(answer, values_from, LAYER_VALUE, identity, answer->Hkv, answer->Dv);
 }
 
 /* ---- query, key and value as given ---- */
@@ -249,13 +252,15 @@ static void rotate(const struct request_answer *answer, struct json_tensor *json
     }
 }
 
-#define INPUT_COUNT 7
+#define INPUT_COUNT 8
 
 void answer_inputs(struct request_answer *answer)
 {
-    struct json_tensor *const json_tensors[INPUT_COUNT] = {
-        &answer->x, &answer->context, &answer->key, &answer->query, &answer->value, &answer->past_key, &answer->past_value};
-    static const char *const names[INPUT_COUNT] = {"x", "context", "key", "query", "value", "past_key", "past_value"};
+    struct json_tensor *const json_tensors[INPUT_COUNT] = {&answer->x,        &answer->context,   &answer->value_context,
+                                                           &answer->key,      &answer->query,     &answer->value,
+                                                           &answer->past_key, &answer->past_value};
+    static const char *const names[INPUT_COUNT] = {"x",     "context", "value_context", "key",
+                                                   "query", "value",   "past_key",      "past_value"};
     json_t *seed = answer_field(answer, "seed");
     struct torch_random random;
     torch_random_init(&random, json_is_integer(seed) ? (uint64_t)json_integer_value(seed) : (uint64_t)json_number_value(seed));

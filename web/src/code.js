@@ -32,7 +32,8 @@ export function javascript(request) {
 
 // ---- PyTorch ----
 
-// PyTorch draws the same random numbers as attnd if tensors are made in attnd's order: x, context, key, query, value, projections.
+// PyTorch draws the same random numbers as attnd if tensors are made in attnd's order: x, context, value_context, key, query, value,
+// projections.
 function tensorLine(name, value, dtype) {
     if (isTensorObject(value) && !value.data) return `${name} = torch.randn(${value.shape.join(", ")})${dtype === "float64" ? ".double()" : ""}`;
     if (isTensorObject(value)) return `${name} = torch.tensor(${python(value.data).replace(/"(-?)(NaN|Infinity)"/g, "float(\"$1$2\")")}, dtype=torch.${dtype}).reshape(${value.shape.join(", ")})`;
@@ -40,10 +41,10 @@ function tensorLine(name, value, dtype) {
 }
 
 function projectionLines(request, run, dtype) {
-    const { projection } = request, context = request.context ? "context" : "x";
-    if (projection === "identity") return [`q, k, v = x, ${context}, ${context}`];
+    const { projection } = request, context = request.context ? "context" : "x", values = request.value_context ? "value_context" : context;
+    if (projection === "identity") return [`q, k, v = x, ${context}, ${values}`];
     const H = request.num_heads ?? 1, G = request.num_kv_heads ?? H, D = run.applied.head_size, lines = [];
-    const inputs = { key: [context, G], query: ["x", H], value: [context, G] };
+    const inputs = { key: [context, G], query: ["x", H], value: [values, G] };
     for (const name of ["key", "query", "value"]) {
         const given = projection?.[name];
         if (given === undefined || (isTensorObject(given) && !given.data) || (given.weight === undefined && !Array.isArray(given) && !given.data))
@@ -54,7 +55,7 @@ function projectionLines(request, run, dtype) {
         const bias = projection?.[name]?.bias;
         return `${from} @ w_${name}.T${bias ? ` + torch.tensor(${python(bias.data ?? bias)}, dtype=torch.${dtype})` : ""}`;
     };
-    return [...lines, `q, k, v = ${biased("query", "x")}, ${biased("key", context)}, ${biased("value", context)}`];
+    return [...lines, `q, k, v = ${biased("query", "x")}, ${biased("key", context)}, ${biased("value", values)}`];
 }
 
 // Reshapes q, k and v to [B, H, T, D].
@@ -108,7 +109,7 @@ function scoreLines(request, applied) {
 function inputLines(request, run, dtype) {
     const given = (...names) => names.filter((name) => request[name] !== undefined && request[name] !== null);
     const seed = given("seed").map(() => `torch.manual_seed(${request.seed})`);
-    if (given("x").length) return [...seed, ...given("x", "context").map((name) => tensorLine(name, request[name], dtype)), ...projectionLines(request, run, dtype)];
+    if (given("x").length) return [...seed, ...given("x", "context", "value_context").map((name) => tensorLine(name, request[name], dtype)), ...projectionLines(request, run, dtype)];
     const past = given("past_key").length ? [tensorLine("past_k", request.past_key, dtype), tensorLine("past_v", request.past_value, dtype)] : [];
     return [...seed, ...["key", "query", "value"].map((name) => tensorLine(name[0], request[name], dtype)), ...past];
 }

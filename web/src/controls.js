@@ -160,6 +160,7 @@ function conventions(applied) {
     if (applied.alibi) out.push("ALiBi");
     if (applied.rope) out.push(`RoPE ${applied.rope.style}`);
     if (applied.sinks) out.push("sinks");
+    if (applied.lse_base === "2") out.push("lse to base 2");
     if (applied.num_kv_heads !== applied.num_heads) out.push(`${applied.num_heads} heads over ${applied.num_kv_heads}`);
     out.push(applied.precision);
     return out;
