@@ -37,7 +37,7 @@ static void drain(struct daemon *daemon)
     const struct timespec pause = {.tv_nsec = DRAIN_POLL_MS * 1000000};
     int64_t until_ms = clock_ms() + DRAIN_VISIBLE_MS;
     daemon_drain(daemon);
-    while (!daemon_is_idle(daemon) || clock_ms() < until_ms)
+    while (!daemon_is_idle(daemon) || (clock_ms() < until_ms && !daemon_is_deserted(daemon)))
         (void)nanosleep(&pause, NULL);
 }
 
@@ -46,7 +46,8 @@ static bool serve(const struct options *options, struct log *log, struct error *
     static struct daemon daemon;
     if (!daemon_start(&daemon, options, log, err))
         return false;
-    (void)printf("attnd listening on http%s://%s\n", options->tls_cert_file != NULL ? "s" : "", daemon.address);
+    const char *scheme = daemon.listener.is_unix ? "" : options->tls_cert_file != NULL ? "https://" : "http://";
+    (void)printf("attnd listening on %s%s\n", scheme, daemon.listener.url);
     (void)fflush(stdout);
     int signal_number;
     while ((signal_number = signals_wait()) == SIGHUP)

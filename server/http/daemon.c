@@ -157,8 +157,7 @@ static bool load_files(struct daemon *daemon, struct error *err)
     return tls_load(&daemon->tls, options, err);
 }
 
-/* Takes over `listen_fd`. */
-static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
+static bool start_mhd(struct daemon *daemon, struct error *err)
 {
     const struct options *options = daemon->service.options;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
@@ -175,7 +174,7 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
     daemon->mhd = MHD_start_daemon(
         flags, 0, NULL, NULL, on_access, daemon,
         MHD_OPTION_EXTERNAL_LOGGER, on_message, daemon,
-        MHD_OPTION_LISTEN_SOCKET, listen_fd,
+        MHD_OPTION_LISTEN_SOCKET, daemon->listener.fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)(options->connections_max + LIMIT_OVERFLOW_CONNECTIONS),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(DAEMON_TIMEOUT_FACTOR * (options->idle_timeout_s + options->request_timeout_s)),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, LIMIT_HEAD_BYTES,
@@ -186,11 +185,9 @@ static bool start_mhd(struct daemon *daemon, int listen_fd, struct error *err)
         MHD_OPTION_ARRAY, tls_is_on(&daemon->tls) ? tls : none,
         MHD_OPTION_END);
     /* clang-format on */
-    if (daemon->mhd == NULL) {
-        (void)close(listen_fd);
+    if (daemon->mhd == NULL)
         return error_set(err, ERROR_INTERNAL, "cannot start to serve%s%s", daemon->mhd_message[0] != '\0' ? ": " : "",
                          daemon->mhd_message);
-    }
     atomic_store(&daemon->started, true);
     return true;
 }
@@ -212,10 +209,21 @@ static void stop_workers(struct daemon *daemon)
             workers_stop(&daemon->workers[class]);
 }
 
+/* The parent's socket, or one of its own. */
+static bool open_listener(struct daemon *daemon, struct error *err)
+{
+    const struct options *options = daemon->service.options;
+    if (!listen_inherit(&daemon->listener, err))
+        return false;
+    if (daemon->listener.fd < 0)
+        return listen_open(options->listen, options->socket_mode, &daemon->listener, err);
+    log_event(daemon->service.log, "listening on the socket that the parent process passes; --listen has no effect");
+    return true;
+}
+
 bool daemon_start(struct daemon *daemon, const struct options *options, struct log *log, struct error *err)
 {
     struct service *service = &daemon->service;
-    int listen_fd;
     size_t class = 0;
     struct timespec now;
     memset(daemon, 0, sizeof *daemon);
@@ -236,10 +244,11 @@ bool daemon_start(struct daemon *daemon, const struct options *options, struct l
     if (!monitor_start(&service->monitor, &service->queue, &service->budget,
                        options->connections_max + LIMIT_OVERFLOW_CONNECTIONS, (int64_t)options->idle_timeout_s * 1000, err))
         goto fail_monitor;
-    if (!listen_open(options->listen, &listen_fd, daemon->address, err))
+    if (!open_listener(daemon, err))
         goto fail_listen;
-    if (start_mhd(daemon, listen_fd, err))
+    if (start_mhd(daemon, err))
         return true;
+    listen_close(&daemon->listener);
 fail_listen:
     monitor_stop(&service->monitor);
 fail_monitor:
@@ -290,7 +299,11 @@ void daemon_reload(struct daemon *daemon)
 
 void daemon_drain(struct daemon *daemon)
 {
-    atomic_store(&daemon->service.draining, true);
+    if (daemon->listener.inherited)
+        (void)MHD_quiesce_daemon(daemon->mhd);
+    else
+        atomic_store(&daemon->service.draining, true);
+    atomic_store(&daemon->service.closing, true);
 }
 
 bool daemon_is_idle(const struct daemon *daemon)
@@ -298,13 +311,18 @@ bool daemon_is_idle(const struct daemon *daemon)
     return atomic_load(&daemon->service.work_count) == 0;
 }
 
+bool daemon_is_deserted(const struct daemon *daemon)
+{
+    return daemon->listener.inherited && atomic_load(&daemon->service.connection_count) == 0;
+}
+
 /* Hands over every connection that the kernel has accepted or is about to. */
-static void empty_backlog(struct daemon *daemon, int listen_fd)
+static void empty_backlog(struct daemon *daemon)
 {
     for (int64_t until_ms = clock_ms() + DAEMON_BACKLOG_MS; clock_ms() < until_ms;) {
         struct sockaddr_storage address = {0};
         socklen_t address_bytes = sizeof address;
-        int fd = accept4(listen_fd, (struct sockaddr *)&address, &address_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = accept4(daemon->listener.fd, (struct sockaddr *)&address, &address_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0)
             (void)MHD_add_connection(daemon->mhd, fd, (const struct sockaddr *)&address, address_bytes);
         else
@@ -328,13 +346,16 @@ static void answer_last_requests(struct service *service)
 void daemon_stop(struct daemon *daemon)
 {
     struct service *service = &daemon->service;
-    int listen_fd = MHD_quiesce_daemon(daemon->mhd); /* closed once libmicrohttpd's thread can no longer use it */
-    if (!listen_end(listen_fd))
-        log_event(service->log, "the system does not allow an end of listening in order: the last connections may be reset");
-    empty_backlog(daemon, listen_fd);
+    if (!daemon->listener.inherited) {
+        (void)MHD_quiesce_daemon(daemon->mhd); /* closed once libmicrohttpd's thread can no longer use it */
+        if (!listen_end(&daemon->listener))
+            log_event(service->log,
+                      "the system does not allow an end of listening in order: the last connections may be reset");
+        empty_backlog(daemon);
+    }
     answer_last_requests(service);
     MHD_stop_daemon(daemon->mhd);
-    (void)close(listen_fd);
+    listen_close(&daemon->listener);
     stop_workers(daemon);
     monitor_stop(&service->monitor);
     pool_stop(&service->pool);

@@ -21,7 +21,7 @@ struct daemon {
     struct workers workers[WORK_CLASSES];
     struct MHD_Daemon *mhd;
     struct tls tls;
-    char address[LISTEN_ADDRESS_BYTES_MAX]; /* in use, as "127.0.0.1:8080" */
+    struct listen_socket listener;
     char mhd_message[ERROR_TEXT_BYTES_MAX]; /* libmicrohttpd's last message while it starts */
     atomic_bool started;
 };
@@ -33,11 +33,15 @@ bool daemon_start(struct daemon *daemon, const struct options *options, struct l
  * ones in use stay. */
 void daemon_reload(struct daemon *daemon);
 
-/* From now on new work is refused; what was admitted goes on. */
+/* From now on new work is refused; what was admitted goes on. A daemon that inherited its socket accepts no more connections
+ * instead, which wait there for the next daemon, and computes what comes on those it has. */
 void daemon_drain(struct daemon *daemon);
 
 /* True where no request that was admitted to compute is in progress. */
 bool daemon_is_idle(const struct daemon *daemon);
+
+/* True where no client is connected, and none can connect: nobody sees that the daemon ends. */
+bool daemon_is_deserted(const struct daemon *daemon);
 
 /* Closes all sockets and ends all threads. The daemon must be draining and idle. */
 void daemon_stop(struct daemon *daemon);

@@ -24,7 +24,7 @@ static struct response response_of(const struct http_request *request)
         .is_gzip = request->reply_is_gzip,
         .varies_by_encoding = request->varies_by_encoding,
         .accepts_gzip = reply->status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && request->head.content_encoding != NULL,
-        .closes = request->lingers || request->head.wants_close || atomic_load(&request->service->draining) ||
+        .closes = request->lingers || request->head.wants_close || atomic_load(&request->service->closing) ||
                   connection_is_overflow(request->connection->watch),
         .idle_timeout_s = request->service->options->idle_timeout_s,
         .timings = request->computed ? &request->call.timings : NULL,

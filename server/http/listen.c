@@ -1,121 +1,115 @@
 #include "server/http/listen.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#define LISTEN_HOST_BYTES_MAX 256
+#include "server/http/listen_tcp.h"
+#include "server/http/listen_unix.h"
 
-/* Splits at the last colon; brackets around the host are taken off. */
-static bool split(const char *text, char host[LISTEN_HOST_BYTES_MAX], const char **ret_port, struct error *err)
-{
-    const char *colon = strrchr(text, ':');
-    if (colon == NULL || colon[1] == '\0')
-        return error_set(err, ERROR_INVALID, "--listen: \"%s\" has no port: HOST:PORT is wanted", text);
-    size_t length = (size_t)(colon - text);
-    bool brackets = length >= 2 && text[0] == '[' && colon[-1] == ']';
-    const char *begin = brackets ? text + 1 : text;
-    length -= brackets ? 2 : 0;
-    if (!brackets && memchr(begin, ':', length) != NULL)
-        return error_set(err, ERROR_INVALID, "--listen: \"%s\": an IPv6 address stands in brackets, [HOST]:PORT", text);
-    if (length >= LISTEN_HOST_BYTES_MAX)
-        return error_set(err, ERROR_INVALID, "--listen: the host's name is too long");
-    memcpy(host, begin, length);
-    host[length] = '\0';
-    *ret_port = colon + 1;
-    return true;
-}
+#define LISTEN_FIRST_INHERITED_FD 3
 
-/* getaddrinfo takes any number for a port, and cuts it. */
-static bool port_is_valid(const char *port)
+/* Puts the address in use to socket->url. */
+static bool name_socket(struct listen_socket *socket)
 {
-    char *end;
-    unsigned long number = strtoul(port, &end, 10);
-    return port[0] >= '0' && port[0] <= '9' && *end == '\0' && number <= 65535;
-}
-
-/* Returns the socket, or -1 with errno set. */
-static int open_one(const struct addrinfo *address)
-{
-    const int on = 1, off = 0;
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (address->ai_family == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0)
-        return fd;
-    int failure = errno;
-    (void)close(fd);
-    errno = failure;
-    return -1;
-}
-
-/* The first of that family that can be listened on; of any, if AF_UNSPEC. */
-static int open_first(const struct addrinfo *addresses, int family)
-{
-    int fd = -1;
-    errno = EAFNOSUPPORT;
-    for (const struct addrinfo *a = addresses; a != NULL && fd < 0; a = a->ai_next)
-        if (family == AF_UNSPEC || a->ai_family == family)
-            fd = open_one(a);
-    return fd;
-}
-
-static bool name_socket(int fd, char ret_address[LISTEN_ADDRESS_BYTES_MAX])
-{
-    struct sockaddr_storage address = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_storage storage;
+        struct sockaddr_un path;
+    } address = {0};
     socklen_t address_bytes = sizeof address;
     char host[NI_MAXHOST], port[NI_MAXSERV];
-    if (getsockname(fd, (struct sockaddr *)&address, &address_bytes) != 0 ||
-        getnameinfo((struct sockaddr *)&address, address_bytes, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    if (getsockname(socket->fd, &address.any, &address_bytes) != 0)
         return false;
-    const char *form = address.ss_family == AF_INET6 ? "[%.60s]:%.8s" : "%.60s:%.8s";
-    (void)snprintf(ret_address, LISTEN_ADDRESS_BYTES_MAX, form, host, port);
-    return true;
-}
-
-bool listen_open(const char *text, int *ret_fd, char ret_address[LISTEN_ADDRESS_BYTES_MAX], struct error *err)
-{
-    const struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *addresses;
-    char host[LISTEN_HOST_BYTES_MAX];
-    const char *port = NULL;
-    if (!split(text, host, &port, err))
-        return false;
-    if (!port_is_valid(port))
-        return error_set(err, ERROR_INVALID, "--listen: \"%s\" is no port, 0 to 65535", port);
-    int failure = getaddrinfo(host[0] != '\0' ? host : NULL, port, &hints, &addresses);
-    if (failure != 0)
-        return error_set(err, ERROR_INVALID, "--listen: cannot look up \"%s\": %s", host, gai_strerror(failure));
-    int fd = host[0] == '\0' ? open_first(addresses, AF_INET6) : -1; /* [::] serves IPv4, too, and not the other way */
-    if (fd < 0)
-        fd = open_first(addresses, AF_UNSPEC);
-    int why = errno;
-    freeaddrinfo(addresses);
-    if (fd < 0)
-        return error_set(err, ERROR_INTERNAL, "cannot listen on %s: %s", text, strerrordesc_np(why));
-    if (!name_socket(fd, ret_address)) {
-        (void)close(fd);
-        return error_set(err, ERROR_INTERNAL, "cannot find out the address in use for %s", text);
+    socket->is_unix = address.any.sa_family == AF_UNIX;
+    if (socket->is_unix) {
+        bool abstract = address.path.sun_path[0] == '\0';
+        (void)snprintf(socket->url, sizeof socket->url, LISTEN_UNIX_PREFIX "%s%.*s", abstract ? "@" : "",
+                       (int)(sizeof address.path.sun_path - abstract), address.path.sun_path + abstract);
+        return true;
     }
-    *ret_fd = fd;
+    if (getnameinfo(&address.any, address_bytes, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return false;
+    const char *form = address.any.sa_family == AF_INET6 ? "[%.60s]:%.8s" : "%.60s:%.8s";
+    (void)snprintf(socket->url, sizeof socket->url, form, host, port);
     return true;
 }
 
-/* A listening socket that is closed resets the connections that were about to be accepted, and there is no other way to end the
- * listening. So it is bound to an interface that does not exist: clients that begin to connect are refused as by a closed port,
- * while the kernel completes what has begun, which it finds by its addresses. Linux allows it without a capability, unlike a socket
- * filter, which some kernels keep for the superuser. */
-bool listen_end(int fd)
+/* A whole number that an environment variable holds; -1 where it is not set, or holds something else. */
+static long variable_number(const char *name)
 {
-    const int no_interface = INT_MAX;
-    return setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &no_interface, sizeof no_interface) == 0;
+    const char *value = getenv(name);
+    char *end = NULL;
+    long number = value != NULL ? strtol(value, &end, 10) : -1;
+    return end != NULL && end != value && *end == '\0' ? number : -1;
+}
+
+bool listen_inherit(struct listen_socket *ret, struct error *err)
+{
+    int listens = 0, type = 0;
+    socklen_t listens_bytes = sizeof listens, type_bytes = sizeof type;
+    long count = variable_number("LISTEN_PID") == getpid() ? variable_number("LISTEN_FDS") : 0;
+    *ret = (struct listen_socket){.fd = -1};
+    if (count <= 0)
+        return true;
+    if (count > 1)
+        return error_set(err, ERROR_INVALID,
+                         "LISTEN_FDS: %ld sockets are passed, and attnd listens on one; a unit of "
+                         "systemd's then has one ListenStream=",
+                         count);
+    int fd = LISTEN_FIRST_INHERITED_FD;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_bytes) != 0 || listens == 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes) != 0 || type != SOCK_STREAM)
+        return error_set(err, ERROR_INVALID,
+                         "LISTEN_FDS: descriptor %d is no stream socket that listens; a unit of systemd's "
+                         "needs ListenStream= and Accept=no",
+                         fd);
+    *ret = (struct listen_socket){.fd = fd, .inherited = true};
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0 && name_socket(ret))
+        return true;
+    return error_set(err, ERROR_INTERNAL, "LISTEN_FDS: cannot use descriptor %d: %s", fd, strerrordesc_np(errno));
+}
+
+bool listen_open(const char *text, mode_t mode, struct listen_socket *ret, struct error *err)
+{
+    static const size_t prefix_bytes = sizeof LISTEN_UNIX_PREFIX - 1;
+    bool is_path = strncmp(text, LISTEN_UNIX_PREFIX, prefix_bytes) == 0;
+    *ret = (struct listen_socket){.path = is_path ? text + prefix_bytes : NULL};
+    bool opened =
+        is_path ? listen_unix_open(ret->path, mode, &ret->fd, &ret->bound, err) : listen_tcp_open(text, &ret->fd, err);
+    if (!opened)
+        return false;
+    if (name_socket(ret))
+        return true;
+    listen_close(ret);
+    return error_set(err, ERROR_INTERNAL, "cannot find out the address in use for %s", text);
+}
+
+/* Called again by listen_close, when the file may be the next daemon's. */
+static void remove_file(struct listen_socket *socket)
+{
+    if (socket->path != NULL)
+        listen_unix_remove(socket->path, &socket->bound);
+    socket->path = NULL;
+}
+
+bool listen_end(struct listen_socket *socket)
+{
+    if (!socket->is_unix)
+        return listen_tcp_end(socket->fd);
+    remove_file(socket);
+    return true;
+}
+
+void listen_close(struct listen_socket *socket)
+{
+    remove_file(socket);
+    (void)close(socket->fd);
+    socket->fd = -1;
 }

@@ -1,6 +1,6 @@
 /* service.h: what all requests of a daemon share, which daemon.c starts and stops.
  *
- * Threads  the metrics and connection_count belong to the sockets' thread; the rest says for itself. */
+ * Threads  the metrics belong to the sockets' thread; the rest says for itself. */
 #ifndef ATTND_SERVER_HTTP_SERVICE_H
 #define ATTND_SERVER_HTTP_SERVICE_H
 
@@ -39,12 +39,13 @@ struct service {
     struct http_connection *connections;                          /* all that are open, linked */
     struct http_connection *overflow[LIMIT_OVERFLOW_CONNECTIONS]; /* beyond --max-connections, oldest first */
     size_t overflow_count;
-    size_t connection_count;     /* open ones */
-    double started_s;            /* of the Unix epoch */
-    atomic_bool draining;        /* new work is refused; what was admitted goes on */
-    atomic_size_t fresh_count;   /* connections without a first request */
-    atomic_size_t request_count; /* not freed yet */
-    atomic_size_t work_count;    /* of them, those admitted to compute */
+    double started_s;               /* of the Unix epoch */
+    atomic_size_t connection_count; /* open ones */
+    atomic_bool draining;           /* new work is refused; what was admitted goes on */
+    atomic_bool closing;            /* each reply is the last one of its connection */
+    atomic_size_t fresh_count;      /* connections without a first request */
+    atomic_size_t request_count;    /* not freed yet */
+    atomic_size_t work_count;       /* of them, those admitted to compute */
 };
 
 #endif

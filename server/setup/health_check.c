@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "server/work/clock.h"
@@ -18,6 +19,7 @@
 
 struct target {
     bool tls;
+    const char *unix_path;           /* borrowed: asked there, and no host; NULL: none */
     char host[CHECK_HOST_BYTES_MAX]; /* without brackets */
     const char *other_host;          /* static: asked where nothing listens at the first; NULL: none */
     char port[8];
@@ -62,11 +64,16 @@ static bool split_authority(struct target *target, const char *text, size_t leng
 
 static bool find_target(const char *url, const struct options *options, struct target *ret, struct error *err)
 {
-    static const char plain[] = "http://", secure[] = "https://";
+    static const char plain[] = "http://", secure[] = "https://", unix_prefix[] = "unix:";
     *ret = (struct target){.path = url};
     if (url[0] == '/') {
         const char *listen = options->listen != NULL ? options->listen : OPTIONS_LISTEN_DEFAULT;
         ret->tls = options->tls_cert_file != NULL;
+        if (strncmp(listen, unix_prefix, sizeof unix_prefix - 1) == 0) {
+            ret->unix_path = listen + sizeof unix_prefix - 1;
+            (void)snprintf(ret->authority, sizeof ret->authority, "localhost");
+            return true;
+        }
         return split_authority(ret, listen, strlen(listen), err);
     }
     ret->tls = strncmp(url, secure, sizeof secure - 1) == 0;
@@ -109,6 +116,17 @@ static int connect_one(const struct addrinfo *address, int64_t until_ms)
     return -1;
 }
 
+static int connect_path(const char *path, int64_t until_ms, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const struct addrinfo target = {.ai_family = AF_UNIX, .ai_addr = (struct sockaddr *)&address, .ai_addrlen = sizeof address};
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    int fd = connect_one(&target, until_ms);
+    if (fd < 0)
+        (void)error_set(err, ERROR_BUSY, "cannot connect to %s: %s", path, strerrordesc_np(errno));
+    return fd;
+}
+
 static int connect_host(const struct target *target, const char *host, int64_t until_ms, struct error *err)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -131,6 +149,8 @@ static int connect_host(const struct target *target, const char *host, int64_t u
 static int connect_to(const struct target *target, int64_t until_ms, struct error *err)
 {
     struct error other_err = {0};
+    if (target->unix_path != NULL)
+        return connect_path(target->unix_path, until_ms, err);
     int fd = connect_host(target, target->host, until_ms, err);
     if (fd < 0 && target->other_host != NULL)
         fd = connect_host(target, target->other_host, until_ms, &other_err);

@@ -28,8 +28,10 @@ struct option_rule {
 #define GIB ((size_t)1 << 30)
 
 static const struct option_rule option_table[] = {
-    {"listen", "HOST:PORT", "address to listen on, [HOST]:PORT for IPv6, port 0 for a free one (127.0.0.1:8080)", OPTION_TEXT,
-     FIELD(listen), 0, 0},
+    {"listen", "HOST:PORT", "address to listen on, [HOST]:PORT for IPv6, port 0 for a free one, or unix:PATH (127.0.0.1:8080)",
+     OPTION_TEXT, FIELD(listen), 0, 0},
+    {"socket-mode", "MODE", "permissions of the socket of --listen unix:PATH, octal (" OPTIONS_SOCKET_MODE_DEFAULT ")",
+     OPTION_TEXT, FIELD(socket_mode_text), 0, 0},
     {"threads", "N", "cores to compute on (what the cgroup and the affinity mask allow)", OPTION_NUMBER, FIELD(threads), 1,
      1024},
     {"queue", "N", "requests that may wait for a thread (as many as connections)", OPTION_NUMBER, FIELD(queue_items_max), 1,

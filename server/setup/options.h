@@ -7,12 +7,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "core/error.h"
 #include "server/setup/machine.h"
 #include "server/telemetry/log.h"
 
 #define OPTIONS_LISTEN_DEFAULT "127.0.0.1:8080"
+#define OPTIONS_SOCKET_MODE_DEFAULT "0660"
 #define OPTIONS_PATH_BYTES_MAX 1024
 
 /* TLS 1.2 and 1.3, with forward secrecy. */
@@ -33,6 +35,7 @@ struct options {
     const char *gzip_name;
     const char *health_check_url;
     const char *kernel;
+    const char *socket_mode_text;
 
     /* 0 until options_resolve where not given. */
     size_t threads;
@@ -48,6 +51,7 @@ struct options {
     enum log_format log_format;
     char web_root_found[OPTIONS_PATH_BYTES_MAX]; /* what web_root points to where it was not given */
     enum options_gzip gzip;
+    mode_t socket_mode;
 };
 
 enum options_outcome {

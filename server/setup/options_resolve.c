@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -126,6 +127,18 @@ static bool resolve_log_format(struct options *options, struct error *err)
     return true;
 }
 
+static bool resolve_socket_mode(struct options *options, struct error *err)
+{
+    enum { MODE_DIGITS_MAX = 4, MODE_MAX = 0777 };
+    const char *text = options->socket_mode_text != NULL ? options->socket_mode_text : OPTIONS_SOCKET_MODE_DEFAULT;
+    size_t length = strlen(text);
+    unsigned long mode = strtoul(text, NULL, 8);
+    if (length > MODE_DIGITS_MAX || strspn(text, "01234567") != length || mode > MODE_MAX)
+        return error_set(err, ERROR_INVALID, "--socket-mode: \"%s\" is not an octal mode from 0 to 0777, as 0660", text);
+    options->socket_mode = (mode_t)mode;
+    return true;
+}
+
 static bool resolve_gzip(struct options *options, struct error *err)
 {
     static const char *const names[] = {[OPTIONS_GZIP_JSON] = "json", [OPTIONS_GZIP_ALL] = "all", [OPTIONS_GZIP_OFF] = "off"};
@@ -195,7 +208,7 @@ bool options_resolve(struct options *options, const struct machine *machine, str
         return false;
     options->queue_items_max = number_or(options->queue_items_max, options->connections_max);
     return resolve_memory(options, machine, err) && check_machine(options, machine, err) && resolve_log_format(options, err) &&
-           resolve_gzip(options, err) && check_cors_origin(options, err);
+           resolve_gzip(options, err) && resolve_socket_mode(options, err) && check_cors_origin(options, err);
 }
 
 void options_log(const struct options *options, const struct machine *machine, struct log *log)

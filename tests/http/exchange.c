@@ -98,6 +98,7 @@ struct reply request_send(const struct attnd *attnd, const struct request *reque
     struct reply reply = {0};
     struct buffer headers = {0}, body = {0};
     struct sending sending;
+    static const char unix_prefix[] = "unix:";
     char url[ATTND_URL_BYTES_MAX + 2048];
     if (kept == NULL)
         kept = curl_easy_init();
@@ -105,7 +106,10 @@ struct reply request_send(const struct attnd *attnd, const struct request *reque
     curl_easy_reset(curl);
     struct curl_slist *list = list_headers(request);
     bool ready = buffer_add(&headers, "", 0) && buffer_add(&body, "", 0);
-    (void)snprintf(url, sizeof url, "%s%s", attnd->url, request->path);
+    bool is_path = strncmp(attnd->url, unix_prefix, sizeof unix_prefix - 1) == 0;
+    (void)snprintf(url, sizeof url, "%s%s", is_path ? "http://localhost" : attnd->url, request->path);
+    if (is_path)
+        (void)curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, attnd->url + sizeof unix_prefix - 1);
     (void)curl_easy_setopt(curl, CURLOPT_URL, url);
     (void)curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
     (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");

@@ -60,8 +60,21 @@ static void want_binary(void)
     counts.own_in_test = true;
 }
 
-/* Starts the binary with its stdout and stderr going where told. Returns its process id. */
-static pid_t spawn(const char *const *options, int out, int err)
+/* In the child: passes descriptor 3 on to the program that comes next, as sd_listen_fds(3) has it. */
+static void pass_socket(int listen_fd)
+{
+    static char count[] = "LISTEN_FDS=1", process[32];
+    (void)snprintf(process, sizeof process, "LISTEN_PID=%d", (int)getpid());
+    if (listen_fd == 3)
+        (void)fcntl(listen_fd, F_SETFD, 0);
+    else
+        (void)dup2(listen_fd, 3);
+    (void)putenv(count);
+    (void)putenv(process);
+}
+
+/* Starts the binary with its stdout and stderr going where told; it inherits listen_fd, unless that is -1. Returns its process id. */
+static pid_t spawn(const char *const *options, int listen_fd, int out, int err)
 {
     const char *arguments[OPTIONS_MAX + 2] = {binary()};
     size_t count = 1;
@@ -75,6 +88,8 @@ static pid_t spawn(const char *const *options, int out, int err)
     if (pid == 0) {
         (void)dup2(out, STDOUT_FILENO);
         (void)dup2(err, STDERR_FILENO);
+        if (listen_fd >= 0)
+            pass_socket(listen_fd);
         (void)execv(binary(), (char *const *)arguments);
         (void)fprintf(stderr, "cannot run %s: %s\n", binary(), strerror(errno));
         _exit(127);
@@ -104,7 +119,7 @@ static void read_line(int fd, char *line, size_t line_bytes)
     line[length] = '\0';
 }
 
-static void launch(struct attnd *attnd, const char *const *options)
+static void launch(struct attnd *attnd, const char *const *options, int listen_fd)
 {
     static const char greeting[] = "attnd listening on ";
     char line[ATTND_URL_BYTES_MAX];
@@ -113,7 +128,7 @@ static void launch(struct attnd *attnd, const char *const *options)
     int log_fd = mkstemp(attnd->log_file);
     assert_true(log_fd >= 0);
     assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
-    attnd->pid = spawn(options, pipe_fds[1], log_fd);
+    attnd->pid = spawn(options, listen_fd, pipe_fds[1], log_fd);
     (void)close(pipe_fds[1]);
     (void)close(log_fd);
     read_line(pipe_fds[0], line, sizeof line);
@@ -138,11 +153,21 @@ const struct attnd *attnd_shared(void)
     if (url_elsewhere() != NULL)
         (void)snprintf(shared.url, sizeof shared.url, "%s", url_elsewhere());
     else
-        launch(&shared, options);
+        launch(&shared, options, -1);
     size_t length = strlen(shared.url);
     if (length > 0 && shared.url[length - 1] == '/')
         shared.url[length - 1] = '\0';
     return &shared;
+}
+
+static struct attnd *start(const char *const *options, int listen_fd)
+{
+    struct attnd *attnd = calloc(1, sizeof *attnd);
+    assert_non_null(attnd);
+    attnd->next = own_daemons;
+    own_daemons = attnd;
+    launch(attnd, options, listen_fd);
+    return attnd;
 }
 
 struct attnd *attnd_start_with(const char *const *options)
@@ -160,12 +185,13 @@ struct attnd *attnd_start_with(const char *const *options)
         all[count++] = "--listen";
         all[count++] = "127.0.0.1:0";
     }
-    struct attnd *attnd = calloc(1, sizeof *attnd);
-    assert_non_null(attnd);
-    attnd->next = own_daemons;
-    own_daemons = attnd;
-    launch(attnd, all);
-    return attnd;
+    return start(all, -1);
+}
+
+struct attnd *attnd_start_on(int listen_fd, const char *const *options)
+{
+    want_binary();
+    return start(options, listen_fd);
 }
 
 static void forget(struct attnd *attnd)
@@ -258,11 +284,16 @@ static void read_back(int fd, char text[OUTPUT_BYTES_MAX])
 
 int attnd_run(const char *const *options, char out[OUTPUT_BYTES_MAX], char err[OUTPUT_BYTES_MAX])
 {
+    return attnd_run_on(-1, options, out, err);
+}
+
+int attnd_run_on(int listen_fd, const char *const *options, char out[OUTPUT_BYTES_MAX], char err[OUTPUT_BYTES_MAX])
+{
     want_binary();
     int out_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     int err_fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     assert_true(out_fd >= 0 && err_fd >= 0);
-    int status = wait_for(spawn(options, out_fd, err_fd), START_SECONDS_MAX);
+    int status = wait_for(spawn(options, listen_fd, out_fd, err_fd), START_SECONDS_MAX);
     read_back(out_fd, out);
     read_back(err_fd, err);
     return status;

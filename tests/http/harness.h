@@ -31,7 +31,7 @@
 #define ATTND_URL_BYTES_MAX 256
 
 struct attnd {
-    char url[ATTND_URL_BYTES_MAX]; /* without a slash at the end */
+    char url[ATTND_URL_BYTES_MAX]; /* without a slash at the end; or unix:PATH */
     pid_t pid;                     /* 0 where it runs elsewhere */
     char log_file[64];             /* its stderr; "" where it runs elsewhere */
     struct attnd *next;
@@ -46,6 +46,9 @@ const struct attnd *attnd_shared(void);
  * --listen is among them. */
 #define attnd_start(...) attnd_start_with(LIST(__VA_ARGS__))
 struct attnd *attnd_start_with(const char *const *options);
+
+/* The same with a listening socket for it to inherit, as systemd passes it; `options` are a list. */
+struct attnd *attnd_start_on(int listen_fd, const char *const *options);
 
 /* SIGTERM, waits, frees. Fails the test unless the exit status is 0. */
 void attnd_stop(struct attnd *attnd);
@@ -62,8 +65,9 @@ bool attnd_logs(const struct attnd *attnd, const char *text, double seconds);
 /* Memory in RAM, in bytes. */
 size_t attnd_resident_bytes(const struct attnd *attnd);
 
-/* Runs the daemon's binary to its end. Returns the exit status; what it printed goes to the two buffers. */
+/* Runs the daemon's binary to its end, with a descriptor for it to inherit or, by attnd_run, none. Returns the exit status; what it printed goes to the two buffers. */
 #define OUTPUT_BYTES_MAX 16384
+int attnd_run_on(int listen_fd, const char *const *options, char out[OUTPUT_BYTES_MAX], char err[OUTPUT_BYTES_MAX]);
 int attnd_run(const char *const *options, char out[OUTPUT_BYTES_MAX], char err[OUTPUT_BYTES_MAX]);
 
 /* ---- requests ---- */

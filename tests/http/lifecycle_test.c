@@ -20,10 +20,14 @@ static void assert_live(const struct attnd *attnd)
 
 static void test_help_and_version(void **state)
 {
-    static const char *const names[] = {
-        "--listen",      "--threads",         "--queue",        "--max-body",        "--max-request-memory",
-        "--memory",      "--max-connections", "--idle-timeout", "--request-timeout", "--api-key-file",
-        "--cors-origin", "--tls-cert",        "--tls-key",      "--log-format",      "ATTND_"};
+    static const char *const names[] = {"--listen",       "--socket-mode",
+                                        "--threads",      "--queue",
+                                        "--max-body",     "--max-request-memory",
+                                        "--memory",       "--max-connections",
+                                        "--idle-timeout", "--request-timeout",
+                                        "--api-key-file", "--cors-origin",
+                                        "--tls-cert",     "--tls-key",
+                                        "--log-format",   "ATTND_"};
     char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
     (void)state;
     const char *const help[] = {"--help", NULL};
@@ -75,6 +79,9 @@ static void test_wrong_options(void **state)
         {{"--listen", "127.0.0.1:http"}, "is no port"},
         {{"--listen", "::1:80"}, "in brackets"},
         {{"--listen", "no such host:80"}, "cannot look up"},
+        {{"--socket-mode", "rw"}, "--socket-mode: \"rw\" is not an octal mode"},
+        {{"--socket-mode", "1777"}, "is not an octal mode from 0 to 0777"},
+        {{"--socket-mode", "00660"}, "is not an octal mode"},
     };
     char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
     (void)state;
