@@ -1,6 +1,7 @@
 #include "api/api.h"
 
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ void api_compute(const struct api_protocol *protocol, const struct api_request *
     error_init(&err);
     if (sent.body_bytes == 0)
         sent.body = "";
-    *call = (struct api_call){.protocol = protocol};
+    memset(call, 0, offsetof(struct api_call, problem)); /* whose kilobytes an error alone needs */
+    call->protocol = protocol;
     arena_init(&call->arena, 0);
     bool answered = protocol->accepts(&sent, &err) && protocol->answer(&sent, limits, executor, call, &err);
     if (!answered && err.code != ERROR_NONE)

@@ -1,6 +1,7 @@
 #include "api/json/writer.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,41 @@ void writer_add(struct writer *writer, const char *string)
 void writer_end(struct writer *writer)
 {
     add_bytes(writer, "", 1);
+}
+
+#define UNSIGNED_BYTES_MAX 20
+
+/* The digits of `value`, `count_min` at least, in front of `end`. Returns where they begin. */
+static char *digits_before(char *end, uint64_t value, size_t count_min)
+{
+    char *at = end;
+    for (; value > 0 || (size_t)(end - at) < count_min; value /= 10)
+        *--at = (char)('0' + value % 10);
+    return at;
+}
+
+void writer_unsigned(struct writer *writer, uint64_t value)
+{
+    char digits[UNSIGNED_BYTES_MAX], *end = digits + sizeof digits;
+    const char *begin = digits_before(end, value, 1);
+    add_bytes(writer, begin, (size_t)(end - begin));
+}
+
+void writer_signed(struct writer *writer, int64_t value)
+{
+    if (value < 0)
+        writer_add(writer, "-");
+    writer_unsigned(writer, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void writer_thousandths(struct writer *writer, double value)
+{
+    double bounded = value > 0 ? fmin(value, WRITER_THOUSANDTHS_MAX) : 0;
+    uint64_t thousandths = (uint64_t)(bounded * 1000 + 0.5);
+    char fraction[4] = ".";
+    (void)digits_before(fraction + sizeof fraction, thousandths % 1000, 3);
+    writer_unsigned(writer, thousandths / 1000);
+    add_bytes(writer, fraction, sizeof fraction);
 }
 
 void writer_format(struct writer *writer, const char *format, ...)

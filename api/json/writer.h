@@ -20,7 +20,14 @@ void writer_init(struct writer *writer, char *buffer, size_t buffer_bytes);
 /* Unescaped. */
 void writer_add(struct writer *writer, const char *string);
 
-/* As printf does; fewer than WRITER_FORMAT_BYTES_MAX bytes. */
+/* Integers, and numbers with three digits after the point, which lie between 0 and WRITER_THOUSANDTHS_MAX: others are written as
+ * the bound that they pass. */
+#define WRITER_THOUSANDTHS_MAX 9e15
+void writer_unsigned(struct writer *writer, uint64_t value);
+void writer_signed(struct writer *writer, int64_t value);
+void writer_thousandths(struct writer *writer, double value);
+
+/* As printf does, and as slowly: about 0.3 us a call. Fewer than WRITER_FORMAT_BYTES_MAX bytes. */
 #define WRITER_FORMAT_BYTES_MAX 256
 void writer_format(struct writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/json/document.h"
+#include "api/json/writer.h"
 #include "api/number/write.h"
 
 struct decoder;
@@ -289,8 +290,12 @@ static bool decode_return(const struct decoder *d, const json_t *value)
         return document_refuse(d->extract, value, d->pointer, "an array of names, as [\"output\", \"weights\"]", d->err);
     for (size_t i = 0; i < json_array_size(value); i++) {
         char place[TENSOR_INPUT_POINTER_BYTES_MAX];
+        struct writer writer;
         size_t choice = 0;
-        (void)snprintf(place, sizeof place, "/return/%zu", i);
+        writer_init(&writer, place, sizeof place);
+        writer_add(&writer, "/return/");
+        writer_unsigned(&writer, i);
+        writer_end(&writer);
         if (!document_choice(d->extract, json_array_get(value, i), place, request_result_names, &choice, d->err))
             return false;
         d->request->results[choice] = true;
@@ -376,10 +381,16 @@ bool attention_read_fields(const struct extract *extract, const json_t *document
         return false;
     for (const struct field *field = fields; field < fields + FIELDS; field++) {
         const json_t *value = document_member(document, field->name);
+        if (value == NULL)
+            continue;
         char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
-        (void)snprintf(pointer, sizeof pointer, "/%s", field->name);
+        struct writer writer;
+        writer_init(&writer, pointer, sizeof pointer);
+        writer_add(&writer, "/");
+        writer_add(&writer, field->name);
+        writer_end(&writer);
         const struct decoder d = {field, extract, ret, ret_reply, pointer, err};
-        if (value != NULL && !field->decode(&d, value))
+        if (!field->decode(&d, value))
             return false;
     }
     return true;

@@ -41,7 +41,9 @@ static void write_result(struct chunks *chunks, const struct evaluation *evaluat
     const struct attention_reply *reply = evaluation->plan->request->reply;
     const struct tensor *t = &evaluation->results[which];
     struct writer *writer = &chunks->writer;
-    writer_format(writer, "\"%s\":", request_result_names[which]);
+    writer_add(writer, "\"");
+    writer_add(writer, request_result_names[which]);
+    writer_add(writer, "\":");
     if (reply->flat) {
         char shape[SHAPE_TEXT_BYTES_MAX];
         writer_format(writer, "{\"shape\":%s,\"dtype\":\"%s\",\"data\":", shape_text(t->rank, t->shape, shape, sizeof shape),

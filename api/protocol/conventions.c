@@ -1,6 +1,5 @@
 #include "api/protocol/conventions.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "core/size.h"
@@ -13,25 +12,42 @@ size_t conventions_bytes_max(const struct plan *plan)
     return size_add(APPLIED_BYTES_MAX, size_multiply(SLOPE_BYTES_MAX, plan->request->alibi ? plan->H : 0));
 }
 
+/* A name that needs no escapes, in quotes, of which `before` has the first. */
+static void write_name(struct writer *writer, const char *before, const char *name)
+{
+    writer_add(writer, before);
+    writer_add(writer, name);
+    writer_add(writer, "\"");
+}
+
 /* The names of what the seed drew, in order. */
 static void write_draws(struct writer *writer, const struct plan *plan)
 {
     const struct request *request = plan->request;
-    const char *comma = "";
-    writer_format(writer, ",\"seed\":%" PRIu64 ",\"draw_order\":[", request->seed);
+    const char *quote = "\"";
+    writer_add(writer, ",\"seed\":");
+    writer_unsigned(writer, request->seed);
+    writer_add(writer, ",\"draw_order\":[");
     for (size_t i = REQUEST_X; i <= REQUEST_VALUE; i++) {
         if (request->tensors[i].kind != TENSOR_INPUT_DRAWN)
             continue;
-        writer_format(writer, "%s\"%s\"", comma, request_tensor_names[i]);
-        comma = ",";
+        write_name(writer, quote, request_tensor_names[i]);
+        quote = ",\"";
     }
     for (size_t i = 0; i < PROJECTIONS; i++) {
         if (!plan_projects(plan, (enum request_projection)i) || tensor_input_is_given(&request->weights[i]))
             continue;
-        writer_format(writer, "%s\"projection.%s\"", comma, request_projection_names[i]);
-        comma = ",";
+        writer_add(writer, quote);
+        write_name(writer, "projection.", request_projection_names[i]);
+        quote = ",\"";
     }
     writer_add(writer, "]");
+}
+
+static void write_member(struct writer *writer, const char *before, int64_t value)
+{
+    writer_add(writer, before);
+    writer_signed(writer, value);
 }
 
 static void write_biases(struct writer *writer, const struct evaluation *evaluation)
@@ -42,8 +58,11 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
         writer_add(writer, ",\"softcap\":");
         writer_number(writer, plan->softcap, plan->dtype, -1);
     }
-    if (request->window_left >= 0 || request->window_right >= 0)
-        writer_format(writer, ",\"window\":[%" PRId64 ",%" PRId64 "]", request->window_left, request->window_right);
+    if (request->window_left >= 0 || request->window_right >= 0) {
+        write_member(writer, ",\"window\":[", request->window_left);
+        write_member(writer, ",", request->window_right);
+        writer_add(writer, "]");
+    }
     if (request->alibi) {
         writer_add(writer, ",\"alibi\":[");
         for (size_t h = 0; h < plan->H; h++) {
@@ -53,9 +72,11 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
         writer_add(writer, "]");
     }
     if (request->has_rope) {
-        writer_format(writer, ",\"rope\":{\"style\":\"%s\",\"base\":", request_rope_style_names[request->rope_style]);
+        write_name(writer, ",\"rope\":{\"style\":\"", request_rope_style_names[request->rope_style]);
+        writer_add(writer, ",\"base\":");
         writer_number(writer, request->rope_base, DTYPE_F64, -1);
-        writer_format(writer, ",\"dims\":%zu}", plan->rope_dims);
+        write_member(writer, ",\"dims\":", (int64_t)plan->rope_dims);
+        writer_add(writer, "}");
     }
     if (request->sinks.kind != TENSOR_INPUT_ABSENT)
         writer_add(writer, ",\"sinks\":true");
@@ -74,20 +95,24 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
     writer_add(writer, "{\"scale\":");
     writer_number(writer, plan->scale, plan->dtype, -1);
     const char *quote = request->causal == CAUSAL_FALSE || request->causal == CAUSAL_TRUE ? "" : "\"";
-    writer_format(writer, ",\"causal\":%s%s%s,\"query_offset\":%" PRId64, quote, request_causal_names[request->causal], quote,
-                  plan->query_offset);
-    writer_format(writer, ",\"mask\":%s",
-                  mask->kind == TENSOR_INPUT_ABSENT ? "null"
-                  : tensor_input_is_bool(mask)      ? "\"boolean\""
-                                                    : "\"additive\"");
-    writer_format(writer, ",\"mask_semantics\":\"%s\"", request->mask_drops ? "drop" : "keep");
-    writer_format(writer, ",\"num_heads\":%zu,\"num_kv_heads\":%zu,\"head_size\":%zu", plan->H, plan->Hkv, plan->D);
+    writer_add(writer, ",\"causal\":");
+    writer_add(writer, quote);
+    writer_add(writer, request_causal_names[request->causal]);
+    writer_add(writer, quote);
+    write_member(writer, ",\"query_offset\":", plan->query_offset);
+    writer_add(writer, mask->kind == TENSOR_INPUT_ABSENT ? ",\"mask\":null"
+                       : tensor_input_is_bool(mask)      ? ",\"mask\":\"boolean\""
+                                                         : ",\"mask\":\"additive\"");
+    write_name(writer, ",\"mask_semantics\":\"", request->mask_drops ? "drop" : "keep");
+    write_member(writer, ",\"num_heads\":", (int64_t)plan->H);
+    write_member(writer, ",\"num_kv_heads\":", (int64_t)plan->Hkv);
+    write_member(writer, ",\"head_size\":", (int64_t)plan->D);
     if (plan->rank4)
-        writer_format(writer, ",\"layout\":\"%s\"", request_layout_names[request->layout]);
+        write_name(writer, ",\"layout\":\"", request_layout_names[request->layout]);
     if (plan->Tpast > 0)
-        writer_format(writer, ",\"past_length\":%zu", plan->Tpast);
+        write_member(writer, ",\"past_length\":", (int64_t)plan->Tpast);
     write_biases(writer, evaluation);
-    writer_format(writer, ",\"precision\":\"%s\"", element_dtype_name(plan->dtype));
+    write_name(writer, ",\"precision\":\"", element_dtype_name(plan->dtype));
     if (request->has_seed)
         write_draws(writer, plan);
     writer_add(writer, "}");
@@ -107,13 +132,14 @@ void conventions_write_warnings(struct writer *writer, const struct evaluation *
     const struct plan *plan = evaluation->plan;
     const struct request *request = plan->request;
     size_t masked = evaluation->attention.masked_row_count;
-    char counted[WRITER_FORMAT_BYTES_MAX];
     bool first = true;
     writer_add(writer, "[");
-    (void)snprintf(counted, sizeof counted, "%zu %s every key masked: weights and output there are 0", masked,
-                   masked == 1 ? "row has" : "rows have");
-    if (masked > 0)
+    if (masked > 0) {
+        char counted[WRITER_FORMAT_BYTES_MAX];
+        (void)snprintf(counted, sizeof counted, "%zu %s every key masked: weights and output there are 0", masked,
+                       masked == 1 ? "row has" : "rows have");
         add_warning(writer, &first, counted);
+    }
     if (evaluation->mask_looks_boolean)
         add_warning(
             writer, &first,

@@ -62,7 +62,7 @@ struct api_call {
     size_t reserved_bytes; /* granted by limits->reserve */
     struct api_timings timings;
     struct api_reply reply;
-    char problem[PROBLEM_BYTES_MAX]; /* the body of an error reply or another short one: writing it allocates nothing */
+    char problem[PROBLEM_BYTES_MAX]; /* last; the body of an error reply or another short one: writing it allocates nothing */
 };
 
 struct api_protocol {

@@ -8,12 +8,15 @@
 #include "core/random.h"
 #include "core/rope.h"
 
-/* Draws in the order that the seed defines: x, context, value_context, key, query, value, then projections. */
+/* Draws in the order that the seed defines: x, context, value_context, key, query, value, then projections. A request that draws
+ * anything has a seed. */
 static void draw(struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
     const struct request *request = plan->request;
     struct random random;
+    if (!request->has_seed)
+        return;
     random_init(&random, request->seed);
     for (size_t i = REQUEST_X; i <= REQUEST_VALUE; i++)
         if (request->tensors[i].kind == TENSOR_INPUT_DRAWN)

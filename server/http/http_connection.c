@@ -105,20 +105,20 @@ static bool is_closed_by_client(const struct http_connection *connection)
     return recv(connection->fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-/* What the system counts; zeros where it does not. */
-static struct tcp_info count(const struct http_connection *connection)
+/* What the system counts; zeros where it does not. `received`: bytes, too. */
+static struct tcp_info count(const struct http_connection *connection, bool received)
 {
     struct tcp_info info = {0};
     socklen_t info_bytes = sizeof info;
     (void)getsockopt(connection->fd, IPPROTO_TCP, TCP_INFO, &info, &info_bytes);
-    if (info.tcpi_bytes_received > 0 && is_closed_by_client(connection))
+    if (received && info.tcpi_bytes_received > 0 && is_closed_by_client(connection))
         info.tcpi_bytes_received--; /* the end of the stream counts as a byte */
     return info;
 }
 
 void http_connection_account(struct http_connection *connection, uint64_t bytes)
 {
-    const struct tcp_info info = count(connection);
+    const struct tcp_info info = count(connection, bytes == 0);
     connection->accounted_bytes = bytes > 0 ? connection->accounted_bytes + bytes : info.tcpi_bytes_received;
     connection->sent_segments = info.tcpi_data_segs_out;
     connection->reused = true;
@@ -126,7 +126,7 @@ void http_connection_account(struct http_connection *connection, uint64_t bytes)
 
 uint64_t http_connection_read_bytes(const struct http_connection *connection)
 {
-    uint64_t received_bytes = count(connection).tcpi_bytes_received;
+    uint64_t received_bytes = count(connection, true).tcpi_bytes_received;
     int unread_bytes = 0;
     (void)ioctl(connection->fd, FIONREAD, &unread_bytes);
     uint64_t others_bytes = connection->accounted_bytes + (uint64_t)unread_bytes;
@@ -137,7 +137,7 @@ bool http_connection_has_stray_bytes(const struct http_connection *connection)
 {
     if (connection->tls != NULL || connection->closes || (connection->reused && is_closed_by_client(connection)))
         return false;
-    const struct tcp_info info = count(connection);
+    const struct tcp_info info = count(connection, true);
     return info.tcpi_data_segs_out == connection->sent_segments &&
            info.tcpi_bytes_received > connection->accounted_bytes + CONNECTION_BLANK_BYTES_MAX;
 }

@@ -49,7 +49,6 @@ struct http_request {
     size_t target_bytes; /* as the client sent it, truncated or not */
     char id[REQUEST_ID_BYTES_MAX + 1];
     struct body body;
-    struct api_call call;
     struct gzip gzip;        /* the reply, where it is compressed */
     uint64_t received_bytes; /* of the body */
     uint64_t piece_count;    /* in which they came */
@@ -62,6 +61,7 @@ struct http_request {
     bool no_memory;          /* for the reply */
     bool lingers;            /* the body was refused: the rest of it must not reset the connection */
     int64_t started_ns, received_ns, begun_ns, finished_ns; /* 0 where it did not come to that */
+    struct api_call call;                                   /* last: the buffer at its end is not cleared for a new request */
 };
 
 #endif

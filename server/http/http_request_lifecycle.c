@@ -1,6 +1,6 @@
 #include "server/http/http_request_lifecycle.h"
 
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -25,14 +25,22 @@ static int64_t arrives_until_ms(const struct http_request *request)
     return request->started_ns / 1000000 + http_request_timeout_ms(request);
 }
 
+static void copy_truncated(const char *text, char *ret, size_t ret_bytes)
+{
+    size_t length = strnlen(text, ret_bytes - 1);
+    memcpy(ret, text, length);
+    ret[length] = '\0';
+}
+
 static void run(struct work_item *work_item);
 
 struct http_request *http_request_new(struct http_connection *connection, struct MHD_Connection *mhd, const char *target)
 {
     struct service *service = connection->service;
-    struct http_request *request = calloc(1, sizeof *request);
+    struct http_request *request = malloc(sizeof *request);
     if (request == NULL)
         return NULL;
+    memset(request, 0, offsetof(struct http_request, call.problem));
     (void)atomic_fetch_add(&service->request_count, 1);
     request->service = service;
     request->mhd = mhd;
@@ -43,7 +51,7 @@ struct http_request *http_request_new(struct http_connection *connection, struct
     request->started_ns = clock_ns();
     request_id_draw(request->id);
     request->target_bytes = strlen(target);
-    (void)snprintf(request->target, sizeof request->target, "%s", target);
+    copy_truncated(target, request->target, sizeof request->target);
     request->call.protocol = router_protocol(request->target);
     connection_enter(request->connection->watch, CONNECTION_RECEIVE, arrives_until_ms(request));
     return request;
@@ -168,7 +176,7 @@ static enum MHD_Result read_head(struct http_request *request, const struct requ
 {
     struct error err = {0};
     const char *allow = NULL;
-    (void)snprintf(request->method, sizeof request->method, "%s", line->method);
+    copy_truncated(line->method, request->method, sizeof request->method);
     request->work_item.deadline_ms = clock_ms() + http_request_timeout_ms(request);
     bool understood = head_read(request->mhd, line, request->target_bytes, &request->head, &err);
     request_id_take(request->head.request_id, request->id);

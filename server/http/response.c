@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "api/json/writer.h"
+
 #define RESPONSE_HEADERS_MAX 24
 #define RESPONSE_HEAD_BYTES_MAX 4096
 
@@ -32,9 +34,20 @@ static void add(struct response_head *head, const char *name, const char *value)
 static void add_server_timing(struct response_head *head, const struct response *response)
 {
     const struct api_timings *timings = response->timings;
-    (void)snprintf(head->server_timing, sizeof head->server_timing,
-                   "queue;dur=%.3f, parse;dur=%.3f, compute;dur=%.3f, encode;dur=%.3f", response->queue_ms, timings->parse_ms,
-                   timings->compute_ms, timings->encode_ms);
+    const struct {
+        const char *name;
+        double ms;
+    } phases[] = {{"queue;dur=", response->queue_ms},
+                  {", parse;dur=", timings->parse_ms},
+                  {", compute;dur=", timings->compute_ms},
+                  {", encode;dur=", timings->encode_ms}};
+    struct writer writer;
+    writer_init(&writer, head->server_timing, sizeof head->server_timing);
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++) {
+        writer_add(&writer, phases[i].name);
+        writer_thousandths(&writer, phases[i].ms);
+    }
+    writer_end(&writer);
     add(head, "Server-Timing", head->server_timing);
 }
 
@@ -85,8 +98,11 @@ static void add_persistence(struct response_head *head, const struct response *r
         add(head, "Connection", "close");
         return;
     }
-    (void)snprintf(head->keep_alive, sizeof head->keep_alive, "timeout=%zu",
-                   response->idle_timeout_s - (response->idle_timeout_s > 1));
+    struct writer writer;
+    writer_init(&writer, head->keep_alive, sizeof head->keep_alive);
+    writer_add(&writer, "timeout=");
+    writer_unsigned(&writer, response->idle_timeout_s - (response->idle_timeout_s > 1));
+    writer_end(&writer);
     add(head, "Keep-Alive", head->keep_alive); /* libmicrohttpd adds Connection, see response_queue */
 }
 

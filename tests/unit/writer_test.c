@@ -1,7 +1,9 @@
-/* JSON text: strings escaped, tensors nested and flat, and buffers that are large enough for the longest numbers. */
+/* JSON text: strings escaped, integers, tensors nested and flat, and buffers that are large enough for the longest numbers. */
 #include <float.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,6 +215,65 @@ static void test_bounds_do_not_wrap(void **state)
     assert_true(tensor_write_offset(DTYPE_F32, 4, hollow, flat, 0) < 100);
 }
 
+/* ---- integers, and thousandths ---- */
+
+static void check_written(const struct writer *writer, const char *expected)
+{
+    size_t bytes = (size_t)(writer->at - writer->start);
+    if (bytes != strlen(expected) || memcmp(writer->start, expected, bytes) != 0)
+        fail_msg("%.*s, should be %s", (int)bytes, writer->start, expected);
+}
+
+static void check_integer(int64_t value)
+{
+    char buffer[21], expected[32];
+    struct writer writer;
+    (void)snprintf(expected, sizeof expected, "%" PRId64, value);
+    writer_init(&writer, buffer, sizeof buffer);
+    writer_signed(&writer, value);
+    check_written(&writer, expected);
+    (void)snprintf(expected, sizeof expected, "%" PRIu64, (uint64_t)value);
+    writer_init(&writer, buffer, sizeof buffer);
+    writer_unsigned(&writer, (uint64_t)value);
+    check_written(&writer, expected);
+}
+
+static void test_integers(void **state)
+{
+    (void)state;
+    check_integer(0);
+    check_integer(INT64_MAX);
+    check_integer(INT64_MIN);
+    for (int64_t power = 1; power <= INT64_C(1000000000000000000) / 10; power *= 10) {
+        check_integer(power);
+        check_integer(power - 1);
+        check_integer(-power);
+    }
+}
+
+static void check_thousandths(double value, const char *expected)
+{
+    char buffer[24];
+    struct writer writer;
+    writer_init(&writer, buffer, sizeof buffer);
+    writer_thousandths(&writer, value);
+    check_written(&writer, expected);
+}
+
+static void test_thousandths(void **state)
+{
+    (void)state;
+    check_thousandths(0, "0.000");
+    check_thousandths(0.0004, "0.000");
+    check_thousandths(0.0006, "0.001");
+    check_thousandths(0.9996, "1.000");
+    check_thousandths(12.34567, "12.346");
+    check_thousandths(100, "100.000");
+    check_thousandths(-1, "0.000");
+    check_thousandths((double)NAN, "0.000");
+    check_thousandths((double)INFINITY, "9000000000000000.000");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +284,8 @@ int main(void)
         cmocka_unit_test(test_longest_numbers),
         cmocka_unit_test(test_rooms),
         cmocka_unit_test(test_bounds_do_not_wrap),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_thousandths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
