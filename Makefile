@@ -13,6 +13,8 @@ V ?=#              1: show the commands
 SANITIZER ?=#      address, undefined or thread
 SECONDS ?= 30#     for each fuzzer of `make fuzz`
 LISTEN ?= 127.0.0.1:8080# for `make run`
+PREFIX ?= /usr/local# where `make install` installs to
+DESTDIR ?=#        a root that it puts that into
 ONLY ?=#           the stages of `make test`; all, if empty
 STAGES ?=#         the stages of `make docker-test`; all, if empty
 HALF ?=#           of `make fresh-check`: run, test or bench; all, if empty
@@ -112,7 +114,7 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
-.PHONY: attnd unit-tests http-tests fuzzers browser-tests web licenses run docker deps clean check test test-long lint \
+.PHONY: attnd install uninstall unit-tests http-tests fuzzers browser-tests web licenses run docker deps clean check test test-long lint \
 	layers format fuzz mutations exhaustive arm64-check docker-test fresh-check bench bench-service bench-wire bench-latency \
 	bench-numbers bench-web test-deps lint-deps exhaustive-ready bench-ready help
 
@@ -273,6 +275,7 @@ $(L)/browser/%.totals: browser-tests
 $(L)/tools/%.totals: tests/tools/%
 	$(run_test) $<
 
+$(L)/tools/install_test.totals: attnd
 $(L)/tools/checkers_test.totals: defects
 defects: $(B)/tests/tools/defects
 	+@for sanitizer in address undefined thread; do \
@@ -295,6 +298,12 @@ run: ## installs what is missing, builds, starts attnd and shows a first answer 
 
 docker: ## builds the container's image (DOCKER_BUILD_FLAGS="...": further flags of docker build)
 	@. scripts/docker.sh && need_engine && build_attnd "$$ATTND_IMAGE" && list_image "$$ATTND_IMAGE"
+
+install: attnd ## installs attnd, its page, manual, completion and systemd units (PREFIX=/usr/local, DESTDIR=)
+	$(Q)PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install install $(B)/attnd
+
+uninstall: ## removes them again
+	$(Q)PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' scripts/install uninstall
 
 deps: ## installs what building needs
 	@scripts/deps build

@@ -9,6 +9,7 @@
 #include "server/http/daemon.h"
 #include "server/setup/health_check.h"
 #include "server/setup/signals.h"
+#include "server/setup/supervisor.h"
 #include "server/work/clock.h"
 
 #define EXIT_WRONG_OPTIONS 2
@@ -50,8 +51,10 @@ static bool serve(const struct options *options, struct log *log, struct error *
     (void)printf("attnd listening on %s%s\n", scheme, daemon.listener.url);
     (void)fflush(stdout);
     int signal_number;
+    supervisor_notify("READY=1");
     while ((signal_number = signals_wait()) == SIGHUP)
         daemon_reload(&daemon);
+    supervisor_notify("STOPPING=1");
     log_event(log, "signal %d: shutting down once the running requests are answered", signal_number);
     drain(&daemon);
     daemon_stop(&daemon);

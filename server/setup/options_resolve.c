@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -170,25 +171,25 @@ static bool check_cors_origin(const struct options *options, struct error *err)
     return true;
 }
 
-/* The UI that `make` builds lies beside the program. */
+/* `make` puts the page beside the program, `make install` where data goes. */
 static void find_web_root(struct options *options)
 {
-    static const char name[] = "web", page[] = "/index.html";
-    char *path = options->web_root_found;
-    ssize_t length = readlink("/proc/self/exe", path, sizeof options->web_root_found);
-    if (length <= 0 || (size_t)length >= sizeof options->web_root_found)
+    static const char *const places[] = {"web", "../share/attnd/web"};
+    char *path = options->web_root_found, program[OPTIONS_PATH_BYTES_MAX], page[OPTIONS_PATH_BYTES_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
         return;
-    path[length] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash == NULL || (size_t)(slash + 1 - path) + sizeof name + sizeof page > sizeof options->web_root_found)
-        return;
-    memcpy(slash + 1, name, sizeof name);
-    char *end = slash + sizeof name;
-    memcpy(end, page, sizeof page);
-    bool there = access(path, R_OK) == 0;
-    *end = '\0';
-    if (there)
+    program[length] = '\0';
+    const char *slash = strrchr(program, '/');
+    int folder_length = slash != NULL ? (int)(slash - program) : 0;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        int needed = snprintf(page, sizeof page, "%.*s/%s/index.html", folder_length, program, places[i]);
+        if (needed < 0 || (size_t)needed >= sizeof page || access(page, R_OK) != 0)
+            continue;
+        (void)snprintf(path, sizeof options->web_root_found, "%.*s/%s", folder_length, program, places[i]);
         options->web_root = path;
+        return;
+    }
 }
 
 bool options_resolve(struct options *options, const struct machine *machine, struct error *err)

@@ -314,6 +314,27 @@ static void test_wrong_inheritance(void **state)
     (void)unsetenv("LISTEN_FDS");
 }
 
+/* What systemd's Type=notify waits for. */
+static void test_supervisor(void **state)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char said[64] = "";
+    (void)state;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    memcpy(address.sun_path, socket_path, strlen(socket_path));
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(setenv("NOTIFY_SOCKET", socket_path, 1), 0);
+    struct attnd *attnd = attnd_start(NULL);
+    (void)unsetenv("NOTIFY_SOCKET");
+    assert_int_equal(recv(fd, said, sizeof said - 1, 0), strlen("READY=1"));
+    assert_string_equal(said, "READY=1");
+    attnd_stop(attnd);
+    assert_int_equal(recv(fd, said, sizeof said - 1, MSG_DONTWAIT), strlen("STOPPING=1"));
+    assert_string_equal(said, "STOPPING=1");
+    (void)close(fd);
+}
+
 #define PATH_TEST(function) cmocka_unit_test_setup_teardown(function, make_folder, remove_folder)
 
 static const struct CMUnitTest tests[] = {
@@ -329,6 +350,7 @@ static const struct CMUnitTest tests[] = {
     PATH_TEST(test_inherited_path),
     HTTP_TEST(test_last_request_of_a_connection),
     HTTP_TEST(test_wrong_inheritance),
+    PATH_TEST(test_supervisor),
 };
 
 const struct group listen_group = GROUP(tests);
