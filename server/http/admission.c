@@ -20,6 +20,17 @@ bool admission_enqueue(struct service *service, struct work_item *work_item, str
     return true;
 }
 
+bool admission_refuse_body(size_t bytes, struct error *err)
+{
+    return error_set(err, ERROR_NO_MEMORY, "no room for %zu bytes of request body: other requests' bodies fill the memory",
+                     bytes);
+}
+
+bool admission_refuse_allocation(size_t bytes, struct error *err)
+{
+    return error_set(err, ERROR_NO_MEMORY, "the machine has no %zu bytes of memory left", bytes);
+}
+
 bool admission_in_time(const struct service *service, struct work_item *work_item, struct error *err)
 {
     if (work_item_stopped(work_item) && work_item->wanted_bytes > 0)

@@ -21,6 +21,10 @@ bool admission_refuse_overflow(const struct service *service, struct error *err)
 bool admission_enqueue(struct service *service, struct work_item *work_item, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Refuses a body that would need `bytes`: other requests' bodies fill the memory for them, or the system has no more. Returns false. */
+bool admission_refuse_body(size_t bytes, struct error *err);
+bool admission_refuse_allocation(size_t bytes, struct error *err);
+
 /* Refuses a request that spent its time waiting for a worker or for memory. */
 bool admission_in_time(const struct service *service, struct work_item *work_item, struct error *err)
     __attribute__((warn_unused_result));

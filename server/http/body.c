@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/size.h"
+#include "server/http/admission.h"
 
 #define BODY_FIRST_BYTES ((size_t)16 * 1024)
 #define BODY_MAPPED_BYTES_MIN ((size_t)2 << 20)
@@ -67,10 +68,9 @@ static bool grow(struct body *body, size_t needed_bytes, struct error *err)
 {
     size_t capacity_bytes = convenient_capacity(body, needed_bytes);
     if (!budget_reserve_body(body->budget, &body->share, capacity_bytes - body->capacity_bytes))
-        return error_set(err, ERROR_NO_MEMORY, "no room for %zu bytes of request body: other requests' bodies fill the memory",
-                         capacity_bytes);
+        return admission_refuse_body(capacity_bytes, err);
     if (!allocate(body, capacity_bytes))
-        return error_set(err, ERROR_NO_MEMORY, "the machine has no %zu bytes of memory left", capacity_bytes);
+        return admission_refuse_allocation(capacity_bytes, err);
     body->capacity_bytes = capacity_bytes;
     return true;
 }

@@ -110,17 +110,27 @@ static int on_handshake(gnutls_session_t session, const gnutls_datum_t *authorit
     return 0;
 }
 
-/* libmicrohttpd replies 500 where a line between chunks does not fit its memory, which is the client's doing. */
-static bool is_long_line(const char *format, va_list arguments)
+/* The status that libmicrohttpd is about to reply with by itself, where this is what the message says; else 0. */
+static unsigned own_status(const char *format, va_list arguments)
 {
     static const char begin[] = "Error processing request (HTTP response code is %u";
     va_list copy;
     if (strncmp(format, begin, sizeof begin - 1) != 0)
-        return false;
+        return 0;
     va_copy(copy, arguments);
-    bool internal = va_arg(copy, unsigned) == MHD_HTTP_INTERNAL_SERVER_ERROR;
+    unsigned status = va_arg(copy, unsigned);
     va_end(copy);
-    return internal;
+    return status;
+}
+
+/* Some of libmicrohttpd's own replies are wrong. It says 500 where a line between chunks does not fit its memory, which is the client's
+ * doing; and where Content-Length is wrong its reply has two heads. */
+static void reply_before(struct service *service, unsigned status)
+{
+    if (status == MHD_HTTP_INTERNAL_SERVER_ERROR)
+        http_request_bypass_long_line(service);
+    else if (status == MHD_HTTP_BAD_REQUEST || status == MHD_HTTP_CONTENT_TOO_LARGE)
+        http_request_bypass_wrong_length(service);
 }
 
 /* Once started, libmicrohttpd mostly reports what clients do, and their requests have log lines; but it also closes connections for
@@ -130,8 +140,8 @@ static void on_message(void *context, const char *format, va_list arguments)
     struct daemon *daemon = context;
     char message[ERROR_TEXT_BYTES_MAX];
     bool started = atomic_load(&daemon->started);
-    if (started && is_long_line(format, arguments))
-        http_request_bypass_long_line(&daemon->service);
+    if (started)
+        reply_before(&daemon->service, own_status(format, arguments));
     if (started && strstr(format, "allocating memory") == NULL)
         return;
     (void)vsnprintf(message, sizeof message, format, arguments);

@@ -1,5 +1,7 @@
 #include "server/http/head.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <microhttpd.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -39,6 +41,7 @@ struct reading {
     bool framed_twice; /* Content-Length or Transfer-Encoding was sent more than once */
     bool misnamed;     /* a header's name holds what no name may */
     bool broken;       /* a header's value holds what no value may */
+    bool host_broken;  /* Host is no name, address or port */
 };
 
 /* libmicrohttpd accepts any bytes up to the colon for a name; others read "Content-Length :" as Content-Length. */
@@ -48,13 +51,21 @@ static bool is_token(const char *name)
     return length > 0 && name[length] == '\0';
 }
 
+/* Of a host with its port (RFC 3986, section 3.2.2). */
+static bool is_host(const char *value)
+{
+    size_t length = strspn(value, "-._~%!$&'()*+,;=:[]0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return value[length + strspn(value + length, " \t")] == '\0';
+}
+
 /* ---- bytes that libmicrohttpd hides ---- */
 
 /* libmicrohttpd passes strings, so what follows a NUL would be hidden. But it splits the head in place, writing a NUL over each
- * separator: in a head without a NUL of its own each string begins right behind the end of the one before. `at` walks over them;
- * lines end in CR LF or in LF alone. The one NUL that goes unseen stands before a bare LF, where it looks like the CR. */
+ * separator: in a head without a NUL of its own each string begins right behind the end of the one before, with two NULs, CR and LF,
+ * where a line ends. A LF alone, which libmicrohttpd accepts and other servers read as part of the line, is one. What goes unseen is a
+ * NUL in the place of the CR. */
 struct walk {
-    const char *at; /* behind the last string and one NUL; NULL: something was hidden */
+    const char *at; /* behind the last string and its CR; NULL: something was hidden */
 };
 
 static enum MHD_Result walk_field(void *context, enum MHD_ValueKind kind, const char *name, size_t name_bytes,
@@ -64,7 +75,7 @@ static enum MHD_Result walk_field(void *context, enum MHD_ValueKind kind, const 
     (void)kind;
     if (name == head_no_cookie)
         return MHD_YES;
-    bool follows = walk->at != NULL && (name == walk->at || (name == walk->at + 1 && *walk->at == '\0'));
+    bool follows = walk->at != NULL && name == walk->at + 1 && *walk->at == '\0';
     const char *value_min = name + name_bytes + 1;
     if (!follows || value == NULL || value < value_min || strspn(value_min, " \t") != (size_t)(value - value_min))
         walk->at = NULL;
@@ -85,15 +96,14 @@ static bool line_is_whole(const struct request_line *line, size_t target_bytes)
     return true;
 }
 
-static bool head_is_whole(struct MHD_Connection *mhd, const struct request_line *line, size_t target_bytes)
+static bool head_is_whole(struct MHD_Connection *mhd, const struct request_line *line, size_t target_bytes, size_t head_bytes)
 {
     struct walk walk = {.at = line->version + strlen(line->version) + 1};
-    const union MHD_ConnectionInfo *size = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    if (size == NULL || !line_is_whole(line, target_bytes))
+    if (!line_is_whole(line, target_bytes))
         return false;
     (void)MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, walk_field, &walk);
-    const char *end = line->method + size->header_size;
-    if (walk.at == NULL || walk.at >= end || end - walk.at > 3) /* CR LF CR LF without the first */
+    const char *end = line->method + head_bytes;
+    if (walk.at == NULL || end - walk.at != 3) /* CR LF CR LF without the first */
         return false;
     for (; walk.at < end; walk.at++)
         if (*walk.at != '\0')
@@ -120,7 +130,10 @@ static enum MHD_Result read_field(void *context, enum MHD_ValueKind kind, const 
     reading->misnamed |= !is_token(name);
     reading->broken |= value != NULL && strchr(value, '\r') != NULL;
     reading->header_count++;
-    reading->host_count += strcasecmp(name, "Host") == 0;
+    if (strcasecmp(name, "Host") == 0) {
+        reading->host_count++;
+        reading->host_broken |= value != NULL && !is_host(value);
+    }
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (strcasecmp(name, fields[i].name) != 0)
             continue;
@@ -164,6 +177,8 @@ static bool check(const struct reading *reading, const struct request_line *line
         return error_set(err, ERROR_MALFORMED, "Host is missing, which every request in HTTP/1.1 has");
     if (reading->host_count > 1)
         return error_set(err, ERROR_MALFORMED, "Host was sent more than once");
+    if (reading->host_broken)
+        return error_set(err, ERROR_MALFORMED, "Host holds what is in no name or address of a host");
     if (reading->framed_twice)
         return error_set(err, ERROR_MALFORMED, "Content-Length or Transfer-Encoding was sent more than once");
     if (head->transfer_encoding != NULL && head->content_length_text != NULL)
@@ -173,10 +188,9 @@ static bool check(const struct reading *reading, const struct request_line *line
     return true;
 }
 
-static bool fits(struct MHD_Connection *mhd, const struct reading *reading, struct error *err)
+static bool fits(const struct reading *reading, size_t head_bytes, struct error *err)
 {
-    const union MHD_ConnectionInfo *size = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    size_t used_bytes = (size != NULL ? size->header_size : 0) + reading->header_count * LIMIT_HEAD_BYTES_PER_HEADER;
+    size_t used_bytes = head_bytes + reading->header_count * LIMIT_HEAD_BYTES_PER_HEADER;
     if (used_bytes <= LIMIT_HEAD_USED_BYTES_MAX)
         return true;
     return error_set(
@@ -190,7 +204,9 @@ bool head_read(struct MHD_Connection *mhd, const struct request_line *line, size
 {
     struct reading reading = {.head = ret};
     *ret = (struct head){.http_1_1 = strcmp(line->version, "HTTP/1.0") != 0};
-    bool whole = head_is_whole(mhd, line, target_bytes);
+    const union MHD_ConnectionInfo *size = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    size_t head_bytes = size != NULL ? size->header_size : 0;
+    bool whole = head_is_whole(mhd, line, target_bytes, head_bytes);
     (void)MHD_get_connection_values(mhd, MHD_HEADER_KIND, read_field, &reading);
     ret->has_body = ret->transfer_encoding != NULL;
     ret->expects_continue = ret->http_1_1 && ret->expect != NULL && strcasecmp(ret->expect, "100-continue") == 0;
@@ -201,9 +217,26 @@ bool head_read(struct MHD_Connection *mhd, const struct request_line *line, size
         ret->has_body = ret->has_body || ret->body_bytes > 0;
     }
     if (!whole)
+        return error_set(
+            err, ERROR_MALFORMED,
+            "the request's head holds a NUL, a line that does not end in CR LF, a header without a name, or one that goes "
+            "on in the next line");
+    return check(&reading, line, err) && fits(&reading, head_bytes, err);
+}
+
+bool head_check_length(struct MHD_Connection *mhd, size_t body_bytes_max, struct error *err)
+{
+    const char *length = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (length == NULL)
+        return true;
+    if (length[0] == '\0' || length[strspn(length, "0123456789")] != '\0')
         return error_set(err, ERROR_MALFORMED,
-                         "the request's head holds a NUL, a header without a name, or one that goes on in the next line");
-    return check(&reading, line, err) && fits(mhd, &reading, err);
+                         "Content-Length is not a number of bytes, written in digits without blanks behind them");
+    errno = 0;
+    if (strtoull(length, NULL, 10) == ULLONG_MAX && errno == ERANGE)
+        return error_set_limit(err, "max-body", body_bytes_max, "the body has %.40s bytes, at most %zu are read", length,
+                               body_bytes_max);
+    return true;
 }
 
 bool head_key(const struct head *head, const char **ret_key)

@@ -32,9 +32,14 @@ extern const char head_no_cookie[];
 
 /* `target_bytes` is the length of the target as libmicrohttpd first passed it.
  * Fails  malformed: the head leaves open where the body ends or whom it is for (RFC 9112, sections 3.2, 5, 6), as in request
- *        smuggling; or it holds a NUL, which would hide what follows it. */
+ *        smuggling; or it holds a NUL, which would hide what follows it, or a line that ends in LF alone. */
 bool head_read(struct MHD_Connection *mhd, const struct request_line *line, size_t target_bytes, struct head *ret,
                struct error *err) __attribute__((warn_unused_result));
+
+/* For a head that libmicrohttpd refuses before it passes it on.
+ * Fails  malformed, too_large: Content-Length was sent, but is no number, or one that no integer holds. */
+bool head_check_length(struct MHD_Connection *mhd, size_t body_bytes_max, struct error *err)
+    __attribute__((warn_unused_result));
 
 /* True where a key of the request, `Authorization: Bearer KEY` or `X-API-Key: KEY`, was sent; it is put to *ret_key. */
 bool head_key(const struct head *head, const char **ret_key);

@@ -38,8 +38,10 @@ static void add_overflow(struct http_connection *connection)
         silent_count++;
         oldest = i;
     }
-    if (silent_count >= CONNECTION_SILENT_OVERFLOW_MAX)
+    if (silent_count >= CONNECTION_SILENT_OVERFLOW_MAX) {
         cut(service->overflow[oldest]);
+        service->made_room_count++;
+    }
     service->overflow[service->overflow_count++] = connection;
 }
 

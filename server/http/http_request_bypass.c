@@ -4,6 +4,26 @@
 #include "server/http/http_request_reply.h"
 #include "server/setup/limits.h"
 
+/* libmicrohttpd's own reply goes nowhere. */
+static void reply_instead(struct http_request *request, const struct error *err)
+{
+    api_problem(err, NULL, &request->call);
+    http_request_reply_and_close(request);
+    http_connection_linger(request->connection);
+}
+
+/* libmicrohttpd does not say which it is, but every request with such a length is refused. */
+void http_request_bypass_wrong_length(struct service *service)
+{
+    for (struct http_connection *connection = service->connections; connection != NULL; connection = connection->next) {
+        struct http_request *request = connection->request;
+        struct error err = {0};
+        if (request != NULL && connection->tls == NULL && !request->replied && request->stage == HTTP_REQUEST_HEAD &&
+            !head_check_length(request->mhd, service->options->body_bytes_max, &err))
+            reply_instead(request, &err);
+    }
+}
+
 /* About what stands around a chunk: its size and two line ends. */
 #define HTTP_REQUEST_CHUNK_LINE_BYTES 8
 
@@ -63,7 +83,5 @@ void http_request_bypass_long_line(struct service *service)
         return;
     struct error err = {0};
     (void)error_set(&err, ERROR_MALFORMED, "a line between the body's chunks is too long: a chunk's size with its extensions");
-    api_problem(&err, NULL, &longest->call);
-    http_request_reply_and_close(longest);
-    http_connection_linger(longest->connection); /* and libmicrohttpd's own reply goes nowhere */
+    reply_instead(longest, &err);
 }

@@ -11,6 +11,10 @@ void http_request_bypass_slow(struct http_request *request);
 /* 431 to a request that libmicrohttpd dropped without a word, 400 to what it took for none. */
 void http_request_bypass_dropped(struct http_request *request);
 
+/* libmicrohttpd is about to reply to a request whose Content-Length is no number, with a head that it writes twice: replies 400 or
+ * 413 first. Not under TLS. */
+void http_request_bypass_wrong_length(struct service *service);
+
 /* libmicrohttpd is about to reply 500 to a request, of which it only says that one of its lines, between the chunks of its body, is
  * longer than the memory for it: replies 400 first. It is the request of which libmicrohttpd holds most. Not under TLS. */
 void http_request_bypass_long_line(struct service *service);

@@ -38,23 +38,26 @@ static double cpu_s(void)
 void metrics_handler(struct service *service, struct api_call *call)
 {
     const struct options *options = service->options;
-    struct metrics_gauges gauges = {
+    const struct budget_usage memory = budget_usage(&service->budget);
+    const struct metrics_gauges gauges = {
         .version = ATTND_VERSION,
         .kernel = api_kernel(),
         .threads = options->threads,
         .connections = service->connection_count,
         .connections_max = options->connections_max,
+        .connections_made_room = service->made_room_count,
         .queued = queue_length(&service->queue),
         .queued_max = options->queue_items_max,
+        .waiting_for_memory = memory.waiting,
         .working = atomic_load(&service->work_count),
+        .bodies_bytes = memory.bodies_bytes,
+        .grants_bytes = memory.grants_bytes,
         .memory_bytes_max = options->memory_bytes_max,
         .ready = !atomic_load(&service->draining),
         .cpu_s = cpu_s(),
         .resident_bytes = resident_bytes(),
         .started_s = service->started_s,
     };
-    budget_usage(&service->budget, &gauges.bodies_bytes, &gauges.grants_bytes);
-
     struct error err = {0};
     arena_init(&call->arena, arena_cost(METRICS_BYTES_MAX));
     char *text = arena_alloc(&call->arena, METRICS_BYTES_MAX, &err);

@@ -1,12 +1,13 @@
 /* service.h: what all requests of a daemon share, which daemon.c starts and stops.
  *
- * Threads  the metrics belong to the sockets' thread; the rest says for itself. */
+ * Threads  the metrics and the lists of connections belong to the sockets' thread; the rest says for itself. */
 #ifndef ATTND_SERVER_HTTP_SERVICE_H
 #define ATTND_SERVER_HTTP_SERVICE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "api/api.h"
 #include "server/http/api_keys.h"
@@ -39,6 +40,7 @@ struct service {
     struct http_connection *connections;                          /* all that are open, linked */
     struct http_connection *overflow[LIMIT_OVERFLOW_CONNECTIONS]; /* beyond --max-connections, oldest first */
     size_t overflow_count;
+    uint64_t made_room_count;       /* of them, those that were cut for newer ones */
     double started_s;               /* of the Unix epoch */
     atomic_size_t connection_count; /* open ones */
     atomic_bool draining;           /* new work is refused; what was admitted goes on */

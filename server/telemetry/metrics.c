@@ -124,9 +124,14 @@ static void write_gauges(struct writer *writer, const struct metrics_gauges *gau
     write_gauge(writer, "attnd_threads", "Threads that compute.", (double)gauges->threads);
     write_gauge(writer, "attnd_connections", "Open connections.", (double)gauges->connections);
     write_gauge(writer, "attnd_connections_limit", "--max-connections.", (double)gauges->connections_max);
+    write_head(writer, "attnd_connections_made_room_total", "counter",
+               "Silent connections beyond --max-connections that were closed for newer ones.");
+    writer_format(writer, "attnd_connections_made_room_total %" PRIu64 "\n", gauges->connections_made_room);
     write_gauge(writer, "attnd_working_requests", "Requests admitted to compute that are not done with.",
                 (double)gauges->working);
     write_gauge(writer, "attnd_queued_requests", "Of them, those that wait for a thread.", (double)gauges->queued);
+    write_gauge(writer, "attnd_memory_waiting_requests", "Of them, those that wait for memory.",
+                (double)gauges->waiting_for_memory);
     write_gauge(writer, "attnd_queue_limit", "--queue.", (double)gauges->queued_max);
     write_head(writer, "attnd_memory_bytes", "gauge",
                "Memory that requests hold: their bodies, and what computing them set aside.");

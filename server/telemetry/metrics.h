@@ -37,7 +37,9 @@ struct metrics_gauges {
     const char *version, *kernel;
     size_t threads;
     size_t connections, connections_max;
+    uint64_t connections_made_room;
     size_t queued, queued_max;
+    size_t waiting_for_memory;
     size_t working; /* requests admitted to compute that have not ended */
     size_t bodies_bytes, grants_bytes, memory_bytes_max;
     bool ready;

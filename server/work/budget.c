@@ -193,18 +193,22 @@ void budget_body_to_grant(struct budget *budget, struct budget_share *body, stru
 
 void budget_trim_when_idle(struct budget *budget)
 {
-    size_t bodies_bytes, grants_bytes;
-    budget_usage(budget, &bodies_bytes, &grants_bytes);
-    if (bodies_bytes + grants_bytes == 0)
+    const struct budget_usage usage = budget_usage(budget);
+    if (usage.bodies_bytes + usage.grants_bytes == 0)
         memory_cache_trim_when_idle(&budget->cache);
 }
 
-void budget_usage(struct budget *budget, size_t *ret_bodies_bytes, size_t *ret_grants_bytes)
+struct budget_usage budget_usage(struct budget *budget)
 {
+    struct budget_usage usage = {0};
     sync_lock(&budget->mutex);
-    *ret_bodies_bytes = budget->pools[WORK_SMALL].bodies_bytes + budget->pools[WORK_LARGE].bodies_bytes;
-    *ret_grants_bytes = budget->pools[WORK_SMALL].grants_bytes + budget->pools[WORK_LARGE].grants_bytes;
+    for (size_t class = 0; class < WORK_CLASSES; class ++) {
+        usage.bodies_bytes += budget->pools[class].bodies_bytes;
+        usage.grants_bytes += budget->pools[class].grants_bytes;
+        usage.waiting += budget->pools[class].waiting.count;
+    }
     sync_unlock(&budget->mutex);
+    return usage;
 }
 
 void budget_done(struct budget *budget)

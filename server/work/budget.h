@@ -50,7 +50,8 @@ void budget_init(struct budget *budget, size_t large_bytes, size_t grant_bytes_m
 /* The pool that a body of so many bytes starts in. */
 enum work_class budget_class_of_body(const struct budget *budget, size_t body_bytes);
 
-/* Reserves `bytes` more for a request's body, not in the small pool where body->pool is WORK_LARGE. Returns false when they do not fit; `body` is then as it was. */
+/* Reserves `bytes` more for a request's body, not in the small pool where body->pool is WORK_LARGE. Returns false when they do not fit;
+ * `body` is then as it was. */
 bool budget_reserve_body(struct budget *budget, struct budget_share *body, size_t bytes) __attribute__((warn_unused_result));
 void budget_release_body(struct budget *budget, struct budget_share *body);
 
@@ -72,8 +73,12 @@ void budget_release_grant(struct budget *budget, struct work_item *work_item);
 /* Has the memory cache return what it keeps, when nothing has been in use for a second. */
 void budget_trim_when_idle(struct budget *budget);
 
-/* The bytes in use. */
-void budget_usage(struct budget *budget, size_t *ret_bodies_bytes, size_t *ret_grants_bytes);
+/* Of both pools together. */
+struct budget_usage {
+    size_t bodies_bytes, grants_bytes;
+    size_t waiting; /* items in line */
+};
+struct budget_usage budget_usage(struct budget *budget);
 
 void budget_done(struct budget *budget);
 

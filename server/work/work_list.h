@@ -10,6 +10,7 @@
 
 struct work_list {
     struct work_item *first, *last;
+    size_t count;
 };
 
 /* Inserts `item` before `next`, which is in the list; NULL: at the end. */
@@ -19,6 +20,7 @@ static inline void work_list_insert(struct work_list *list, struct work_item *it
     item->previous = next != NULL ? next->previous : list->last;
     *(item->previous != NULL ? &item->previous->next : &list->first) = item;
     *(next != NULL ? &next->previous : &list->last) = item;
+    list->count++;
 }
 
 static inline void work_list_remove(struct work_list *list, struct work_item *item)
@@ -27,6 +29,7 @@ static inline void work_list_remove(struct work_list *list, struct work_item *it
     *(item->next != NULL ? &item->next->previous : &list->last) = item->previous;
     item->previous = NULL;
     item->next = NULL;
+    list->count--;
 }
 
 #endif

@@ -141,6 +141,11 @@ char *busy_json(const struct attnd *attnd, double seconds);
 /* Computes for minutes, wherever; its reply would have 2.6 MB. */
 #define ENDLESS_JSON "{\"seed\": 1, \"x\": {\"shape\": [524288, 4]}, \"projection\": \"identity\", \"return\": [\"lse\"]}"
 
+/* Its reply takes 35 MiB of memory, and is more than the system holds for a client that does not read. */
+#define LONG_REPLY_JSON                                                                                                        \
+    "{\"seed\": 1, \"x\": {\"shape\": [256, 64, 64]}, \"projection\": \"identity\", \"return\": [\"output\"], \"decimals\": "  \
+    "1}"
+
 /* The README's smallest: 200. */
 #define SMALL_JSON "{\"query\": [[1, 0], [0, 1]], \"key\": [[1, 0], [0, 1]], \"value\": [[10], [20]]}"
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
@@ -92,9 +93,30 @@ static void test_while_busy(void **state)
     attnd_stop(attnd);
 }
 
+/* A reply that is not read holds its memory, and the next request of its size waits for it. */
+static void test_waiting_for_memory(void **state)
+{
+    int fds[2];
+    char *text = raw_post("/attention", "", LONG_REPLY_JSON);
+    (void)state;
+    struct attnd *attnd = attnd_start("--memory", "60M", "--max-body", "1M", "--threads", "1");
+    assert_sample(attnd, "attnd_memory_waiting_requests", 0);
+    for (size_t i = 0; i < 2; i++) {
+        fds[i] = raw_connect(attnd);
+        raw_send(fds[i], text);
+    }
+    wait_for_sample(attnd, "attnd_memory_waiting_requests", 1);
+    assert_sample(attnd, "attnd_queued_requests", 0);
+    for (size_t i = 0; i < 2; i++)
+        (void)close(fds[i]);
+    free(text);
+    attnd_stop(attnd);
+}
+
 static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_counted),
     HTTP_TEST(test_while_busy),
+    HTTP_TEST(test_waiting_for_memory),
 };
 
 const struct group metrics_group = GROUP(tests);

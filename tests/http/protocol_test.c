@@ -230,6 +230,13 @@ static void test_doubtful_framing(void **state)
         "Transfer-Encoding: gzip\r\n",
         "Transfer-Encoding: gzip, chunked\r\n",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+        "Content-Length: 5x\r\n",
+        "Content-Length: 5 \r\n",
+        "Content-Length: 5, 5\r\n",
+        "Content-Length: +5\r\n",
+        "Content-Length: -5\r\n",
+        "Content-Length: 0x5\r\n",
+        "Content-Length:\r\n",
     };
     (void)state;
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
@@ -241,6 +248,46 @@ static void test_doubtful_framing(void **state)
         assert_non_null(strstr(answer, "application/problem+json"));
         free(answer);
         free(text);
+    }
+}
+
+/* More than any integer holds is a length, too. */
+static void test_lengths_beyond_integers(void **state)
+{
+    static const char *const lengths[] = {"9223372036854775808", "18446744073709551615", "18446744073709551616",
+                                          "99999999999999999999999"};
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        char text[200];
+        (void)snprintf(text, sizeof text, "POST /attention HTTP/1.1\r\nHost: test\r\nContent-Length: %s\r\n\r\n", lengths[i]);
+        char *answer = raw_exchange(attnd_shared(), text, true);
+        assert_int_equal(strncmp(answer, "HTTP/1.1 413 ", 13), 0);
+        assert_int_equal(count_of(answer, "HTTP/1.1 "), 1);
+        assert_non_null(strstr(answer, "\"name\":\"max-body\""));
+        assert_non_null(strstr(answer, lengths[i]));
+        free(answer);
+    }
+}
+
+/* Of several unfinished heads only the one with a wrong length is refused. */
+static void test_wrong_length_beside_others(void **state)
+{
+    static const char begin[] = "POST /attention HTTP/1.1\r\nHost: test\r\nConnection: close\r\nX-One: 1\r\n";
+    char text[300];
+    int fds[3];
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        fds[i] = raw_connect(attnd_shared());
+        raw_send(fds[i], begin);
+    }
+    (void)snprintf(text, sizeof text, "Content-Length: %zu\r\n\r\n%s", strlen(SMALL_JSON), SMALL_JSON);
+    for (size_t i = 0; i < 3; i++) {
+        bool wrong = i == 1;
+        raw_send(fds[i], wrong ? "Content-Length: 5x\r\n\r\n" : text);
+        char *answer = raw_read(fds[i], 30);
+        assert_int_equal(strncmp(answer, wrong ? "HTTP/1.1 400 " : "HTTP/1.1 200 ", 13), 0);
+        free(answer);
+        (void)close(fds[i]);
     }
 }
 
@@ -264,13 +311,22 @@ static void test_large_head(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    HTTP_TEST(test_keep_alive),        HTTP_TEST(test_http_1_0),
-    HTTP_TEST(test_pipelined),         HTTP_TEST(test_pipelined_behind_a_long_job),
-    HTTP_TEST(test_chunked),           HTTP_TEST(test_chunks_of_one_byte),
-    HTTP_TEST(test_body_byte_by_byte), HTTP_TEST(test_expect_continue),
-    HTTP_TEST(test_half_closed),       HTTP_TEST(test_half_closed_long_job),
-    HTTP_TEST(test_absolute_target),   HTTP_TEST(test_malformed),
-    HTTP_TEST(test_doubtful_framing),  HTTP_TEST(test_large_head),
+    HTTP_TEST(test_keep_alive),
+    HTTP_TEST(test_http_1_0),
+    HTTP_TEST(test_pipelined),
+    HTTP_TEST(test_pipelined_behind_a_long_job),
+    HTTP_TEST(test_chunked),
+    HTTP_TEST(test_chunks_of_one_byte),
+    HTTP_TEST(test_body_byte_by_byte),
+    HTTP_TEST(test_expect_continue),
+    HTTP_TEST(test_half_closed),
+    HTTP_TEST(test_half_closed_long_job),
+    HTTP_TEST(test_absolute_target),
+    HTTP_TEST(test_malformed),
+    HTTP_TEST(test_doubtful_framing),
+    HTTP_TEST(test_large_head),
+    HTTP_TEST(test_lengths_beyond_integers),
+    HTTP_TEST(test_wrong_length_beside_others),
 };
 
 const struct group protocol_group = GROUP(tests);
