@@ -112,7 +112,7 @@ static size_t ours(const struct shape *s, const struct buffers *b, const struct 
         .causal = s->causal,
         .window_left = -1,
         .window_right = -1,
-        .query_offsets = offsets,
+        .query_positions = {.first = offsets},
     };
     struct attention_results results = {
         .output = tensor_contiguous(b->output, DTYPE_F32, 4, q),

@@ -11,8 +11,8 @@
 #define ATTND_CORE_ROPE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
+#include "core/positions.h"
 #include "core/tensor.h"
 
 struct rope {
@@ -21,7 +21,7 @@ struct rope {
     double base;
 };
 
-/* Token i of each item is at position first_position + i. */
-void rope_apply(const struct rope *rope, const struct tensor *t, int64_t first_position);
+/* Token i of t is token first + i of `positions`. */
+void rope_apply(const struct rope *rope, const struct tensor *t, const struct positions *positions, size_t first);
 
 #endif

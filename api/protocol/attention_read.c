@@ -14,7 +14,8 @@ typedef bool decode_function(const struct decoder *d, const json_t *value);
 struct field {
     const char *name;
     decode_function *decode;
-    enum request_tensor tensor; /* of decode_tensor */
+    enum request_tensor tensor;     /* of decode_tensor */
+    enum request_integers integers; /* of decode_integers */
 };
 
 /* A field being decoded. */
@@ -126,13 +127,6 @@ static bool decode_causal(const struct decoder *d, const json_t *value)
     return document_refuse(d->extract, value, d->pointer, "true, false, \"top_left\" or \"bottom_right\"", d->err);
 }
 
-static bool decode_query_offset(const struct decoder *d, const json_t *value)
-{
-    d->request->has_query_offset = true;
-    return document_integer(d->extract, value, d->pointer, -REQUEST_POSITION_MAX, REQUEST_POSITION_MAX,
-                            &d->request->query_offset, d->err);
-}
-
 static bool decode_mask_semantics(const struct decoder *d, const json_t *value)
 {
     static const char *const choices[] = {"keep", "drop", NULL};
@@ -144,21 +138,29 @@ static bool decode_mask_semantics(const struct decoder *d, const json_t *value)
     return true;
 }
 
-/* [B] integers, or one integer where there is no batch axis. */
-static bool decode_key_lengths(const struct decoder *d, const json_t *value)
+/* One integer, or an array of them. */
+static bool decode_integers(const struct decoder *d, const json_t *value)
 {
-    struct request *request = d->request;
-    request->has_key_lengths = true;
-    if (json_is_number(value))
-        return document_integer(d->extract, value, d->pointer, 0, REQUEST_POSITION_MAX, &request->key_length, d->err);
-    request->key_lengths_is_list = true;
+    static const char *const expected[] = {
+        [INTEGERS_PER_ITEM] = "one integer, or an array of one integer an item of the batch,",
+        [INTEGERS_ONE_OR_PER_ITEM] = "one integer, or an array of one integer an item of the batch,",
+        [INTEGERS_PER_QUERY] = "an array of one integer a query",
+        [INTEGERS_PER_KEY] = "an array of one integer a key",
+    };
+    const struct integers_field *field = &request_integers_fields[d->field->integers];
+    struct integers_input *input = &d->request->integers[d->field->integers];
+    bool per_token = field->axis == INTEGERS_PER_QUERY || field->axis == INTEGERS_PER_KEY;
+    input->given = true;
+    if (json_is_number(value) && !per_token)
+        return document_integer(d->extract, value, d->pointer, field->min, REQUEST_POSITION_MAX, &input->value, d->err);
+    input->is_list = true;
     if (!json_is_object(value) && !json_is_array(value))
-        return document_refuse(d->extract, value, d->pointer, "one integer, or an array of one integer an item of the batch,",
-                               d->err);
-    if (!tensor_input_read(d->extract, value, d->pointer, TENSOR_INPUT_NUMBERS, &request->key_lengths_list, d->err))
+        return document_refuse(d->extract, value, d->pointer, expected[field->axis], d->err);
+    if (!tensor_input_read(d->extract, value, d->pointer, TENSOR_INPUT_NUMBERS, &input->list, d->err))
         return false;
-    if (request->key_lengths_list.kind == TENSOR_INPUT_DRAWN || tensor_input_is_bool(&request->key_lengths_list))
-        return document_refuse(d->extract, value, d->pointer, "one integer an item of the batch", d->err);
+    if (input->list.kind == TENSOR_INPUT_DRAWN || tensor_input_is_bool(&input->list))
+        return document_refuse(d->extract, value, d->pointer,
+                               per_token ? expected[field->axis] : "one integer an item of the batch", d->err);
     return true;
 }
 
@@ -339,10 +341,13 @@ static const struct field fields[] = {
     {.name = "num_kv_heads", .decode = decode_num_kv_heads},
     {.name = "layout", .decode = decode_layout},
     {.name = "causal", .decode = decode_causal},
-    {.name = "query_offset", .decode = decode_query_offset},
+    {.name = "query_offset", .decode = decode_integers, .integers = INTEGERS_QUERY_OFFSET},
+    {.name = "query_positions", .decode = decode_integers, .integers = INTEGERS_QUERY_POSITIONS},
+    {.name = "key_positions", .decode = decode_integers, .integers = INTEGERS_KEY_POSITIONS},
+    {.name = "query_lengths", .decode = decode_integers, .integers = INTEGERS_QUERY_LENGTHS},
     {.name = "mask", .decode = decode_tensor, .tensor = REQUEST_MASK},
     {.name = "mask_semantics", .decode = decode_mask_semantics},
-    {.name = "key_lengths", .decode = decode_key_lengths},
+    {.name = "key_lengths", .decode = decode_integers, .integers = INTEGERS_KEY_LENGTHS},
     {.name = "window", .decode = decode_window},
     {.name = "scale", .decode = decode_scale},
     {.name = "softcap", .decode = decode_softcap},

@@ -5,11 +5,13 @@
 #include "core/size.h"
 
 #define APPLIED_BYTES_MAX 4096 /* of names and numbers that do not grow with the request */
-#define SLOPE_BYTES_MAX 32
+#define NUMBER_BYTES_MAX 32
 
 size_t conventions_bytes_max(const struct plan *plan)
 {
-    return size_add(APPLIED_BYTES_MAX, size_multiply(SLOPE_BYTES_MAX, plan->request->alibi ? plan->H : 0));
+    size_t slopes = plan->request->alibi ? plan->H : 0;
+    size_t offsets = plan->request->integers[INTEGERS_QUERY_OFFSET].is_list ? plan->B : 0;
+    return size_add(APPLIED_BYTES_MAX, size_multiply(NUMBER_BYTES_MAX, size_add(slopes, offsets)));
 }
 
 /* A name that needs no escapes, in quotes, of which `before` has the first. */
@@ -82,8 +84,31 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
         writer_add(writer, ",\"sinks\":true");
     if (request->has_lse_base)
         writer_format(writer, ",\"lse_base\":\"%s\"", request->lse_base_2 ? "2" : "e");
-    if (request->has_key_lengths)
-        writer_add(writer, ",\"key_lengths\":true");
+    for (enum request_integers i = INTEGERS_QUERY_LENGTHS; i < REQUEST_INTEGERS; i++) {
+        if (!request->integers[i].given)
+            continue;
+        write_name(writer, ",\"", request_integers_fields[i].name);
+        writer_add(writer, ":true");
+    }
+}
+
+/* One integer, one an item, or null where each query has a position of its own. */
+static void write_query_offset(struct writer *writer, const struct evaluation *evaluation)
+{
+    const struct plan *plan = evaluation->plan;
+    const struct integers_input *input = &plan->request->integers[INTEGERS_QUERY_OFFSET];
+    writer_add(writer, ",\"query_offset\":");
+    if (plan->request->integers[INTEGERS_QUERY_POSITIONS].given) {
+        writer_add(writer, "null");
+        return;
+    }
+    if (!input->is_list) {
+        write_member(writer, "", plan->query_offset);
+        return;
+    }
+    for (size_t b = 0; b < plan->B; b++)
+        write_member(writer, b > 0 ? "," : "[", evaluation->query_offsets[b]);
+    writer_add(writer, plan->B > 0 ? "]" : "[]");
 }
 
 /* Every convention that another library could have understood differently. */
@@ -99,7 +124,7 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
     writer_add(writer, quote);
     writer_add(writer, request_causal_names[request->causal]);
     writer_add(writer, quote);
-    write_member(writer, ",\"query_offset\":", plan->query_offset);
+    write_query_offset(writer, evaluation);
     writer_add(writer, mask->kind == TENSOR_INPUT_ABSENT ? ",\"mask\":null"
                        : tensor_input_is_bool(mask)      ? ",\"mask\":\"boolean\""
                                                          : ",\"mask\":\"additive\"");
@@ -127,6 +152,35 @@ static void add_warning(struct writer *writer, bool *ret_first, const char *warn
     *ret_first = false;
 }
 
+static void write_position_warnings(struct writer *writer, const struct plan *plan, bool *ret_first)
+{
+    const struct integers_input *integers = plan->request->integers;
+    bool queries = integers[INTEGERS_QUERY_OFFSET].given || integers[INTEGERS_QUERY_POSITIONS].given;
+    bool keys = integers[INTEGERS_KEY_POSITIONS].given;
+    bool counted = plan_uses_positions(plan) || plan->causal;
+    char text[WRITER_FORMAT_BYTES_MAX];
+    if (plan_uses_positions(plan) && !queries && !keys && plan->Tpast == 0 && !plan->causal && plan->Tq != plan->Tk)
+        add_warning(
+            writer, ret_first,
+            "there are more or fewer queries than keys, and window, alibi or rope count from the first query at position 0; "
+            "libraries that align the last query with the last key need query_offset");
+    if (counted && keys && !queries) {
+        (void)snprintf(text, sizeof text,
+                       "key_positions say where keys stand, and the first query stands at %" PRId64
+                       ": query_positions or query_offset say otherwise",
+                       plan->query_offset);
+        add_warning(writer, ret_first, text);
+    }
+    static const enum request_integers fields[] = {INTEGERS_QUERY_OFFSET, INTEGERS_QUERY_POSITIONS, INTEGERS_KEY_POSITIONS};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (!integers[fields[i]].given || counted)
+            continue;
+        (void)snprintf(text, sizeof text, "%s has no effect without causal, window, alibi or rope",
+                       request_integers_fields[fields[i]].name);
+        add_warning(writer, ret_first, text);
+    }
+}
+
 void conventions_write_warnings(struct writer *writer, const struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
@@ -145,13 +199,7 @@ void conventions_write_warnings(struct writer *writer, const struct evaluation *
             writer, &first,
             "the mask holds only the numbers 0 and 1, which were added to the scores; for a mask of booleans send true and "
             "false");
-    if (plan_uses_positions(plan) && !request->has_query_offset && plan->Tpast == 0 && !plan->causal && plan->Tq != plan->Tk)
-        add_warning(
-            writer, &first,
-            "there are more or fewer queries than keys, and window, alibi or rope count from the first query at position 0; "
-            "libraries that align the last query with the last key need query_offset");
-    if (request->has_query_offset && !plan_uses_positions(plan) && !plan->causal)
-        add_warning(writer, &first, "query_offset has no effect without causal, window, alibi or rope");
+    write_position_warnings(writer, plan, &first);
     if (request->has_lse_base && !request->results[RESULT_LSE])
         add_warning(writer, &first, "lse_base has no effect: return does not name lse");
     const struct tensor_input *mask = &request->tensors[REQUEST_MASK];

@@ -41,7 +41,7 @@ static const enum request_tensor input_tensors[KSERVE_LENGTHS] = {
 
 static struct tensor_input *input_of(struct request *request, enum kserve_input which)
 {
-    return which == KSERVE_LENGTHS ? &request->key_lengths_list : &request->tensors[input_tensors[which]];
+    return which == KSERVE_LENGTHS ? &request->integers[INTEGERS_KEY_LENGTHS].list : &request->tensors[input_tensors[which]];
 }
 
 static enum tensor_input_content content_of(enum kserve_input which)
@@ -265,9 +265,10 @@ static bool resolve(const struct kserve_reader *d)
     struct request *request = d->request;
     const struct tensor_input *tensors = request->tensors;
     bool past = tensors[REQUEST_PAST_KEY].kind != TENSOR_INPUT_ABSENT;
-    request->has_key_lengths = request->key_lengths_is_list = request->key_lengths_list.kind != TENSOR_INPUT_ABSENT;
-    if (past && request->has_key_lengths)
-        return error_set_at(d->err, ERROR_INVALID, request->key_lengths_list.pointer,
+    struct integers_input *lengths = &request->integers[INTEGERS_KEY_LENGTHS];
+    lengths->given = lengths->is_list = lengths->list.kind != TENSOR_INPUT_ABSENT;
+    if (past && lengths->given)
+        return error_set_at(d->err, ERROR_INVALID, lengths->list.pointer,
                             "nonpad_kv_seqlen goes with a cache that K and V hold already, not with past_key");
     if (tensors[REQUEST_QUERY].rank != 3 && tensors[REQUEST_QUERY].rank != 4)
         return error_set_at(d->err, ERROR_INVALID, tensors[REQUEST_QUERY].pointer,
@@ -276,8 +277,8 @@ static bool resolve(const struct kserve_reader *d)
     if (tensors[REQUEST_QUERY].rank == 3 && !(request->has_num_heads && request->has_num_kv_heads))
         return error_set_at(d->err, ERROR_INVALID, "/parameters",
                             "q_num_heads and kv_num_heads are needed where Q, K and V have rank 3");
-    request->offset_from_lengths = request->has_key_lengths;
-    if (request->causal == CAUSAL_TRUE && !past && !request->has_key_lengths)
+    request->offset_from_lengths = lengths->given;
+    if (request->causal == CAUSAL_TRUE && !past && !lengths->given)
         request->causal = CAUSAL_TOP_LEFT;
     for (enum kserve_input i = KSERVE_Q; i <= KSERVE_V; i++)
         if (tensors[input_tensors[i]].element_type == ELEMENT_F64)

@@ -31,7 +31,11 @@ static const struct named_input named_inputs[] = {
     {"past_key", offsetof(struct request, tensors[REQUEST_PAST_KEY]), TENSOR_INPUT_NUMBERS},
     {"past_value", offsetof(struct request, tensors[REQUEST_PAST_VALUE]), TENSOR_INPUT_NUMBERS},
     {"mask", offsetof(struct request, tensors[REQUEST_MASK]), TENSOR_INPUT_NUMBERS_OR_BOOLS},
-    {"key_lengths", offsetof(struct request, key_lengths_list), TENSOR_INPUT_INTEGERS},
+    {"query_offset", offsetof(struct request, integers[INTEGERS_QUERY_OFFSET].list), TENSOR_INPUT_INTEGERS},
+    {"query_lengths", offsetof(struct request, integers[INTEGERS_QUERY_LENGTHS].list), TENSOR_INPUT_INTEGERS},
+    {"key_lengths", offsetof(struct request, integers[INTEGERS_KEY_LENGTHS].list), TENSOR_INPUT_INTEGERS},
+    {"query_positions", offsetof(struct request, integers[INTEGERS_QUERY_POSITIONS].list), TENSOR_INPUT_INTEGERS},
+    {"key_positions", offsetof(struct request, integers[INTEGERS_KEY_POSITIONS].list), TENSOR_INPUT_INTEGERS},
     {"alibi", offsetof(struct request, alibi_slopes), TENSOR_INPUT_NUMBERS},
     {"sinks", offsetof(struct request, sinks), TENSOR_INPUT_NUMBERS},
     {"projection.key", offsetof(struct request, weights[PROJECTION_KEY]), TENSOR_INPUT_NUMBERS},
@@ -175,14 +179,21 @@ static bool decode_tensor(struct file *file, const struct named_input *named, co
     return tensor_input_of_bytes(pointer, (enum element_type)dtype, rank, shape, file->data + offsets[0], input, file->err);
 }
 
-/* A tensor without axes is one integer. */
-static void resolve_key_lengths(struct request *request)
+/* A tensor of integers, which must not be in the metadata, too. Without axes it is one integer. */
+static bool resolve_integers(const struct file *file, enum request_integers which)
 {
-    const struct tensor_input *list = &request->key_lengths_list;
-    request->has_key_lengths = true;
-    request->key_lengths_is_list = list->rank > 0;
-    if (!request->key_lengths_is_list)
-        memcpy(&request->key_length, list->bytes, sizeof request->key_length);
+    struct integers_input *input = &file->request->integers[which];
+    char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
+    if (input->list.kind != TENSOR_INPUT_BYTES)
+        return true;
+    (void)snprintf(pointer, sizeof pointer, "/%s", request_integers_fields[which].name);
+    if (input->given)
+        return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", request_integers_fields[which].name);
+    input->given = true;
+    input->is_list = input->list.rank > 0;
+    if (!input->is_list)
+        memcpy(&input->value, input->list.bytes, sizeof input->value);
+    return true;
 }
 
 /* What a tensor implies for the fields in the metadata. */
@@ -196,11 +207,9 @@ static bool resolve(struct file *file)
         return error_set_at(file->err, ERROR_INVALID, "/projection",
                             "\"identity\", and tensors for projections are given, too");
     request->has_projection |= weights;
-    if (request->key_lengths_list.kind == TENSOR_INPUT_BYTES) {
-        if (request->has_key_lengths && !request->key_lengths_is_list)
-            return error_set_at(file->err, ERROR_INVALID, "/key_lengths", "key_lengths is given twice");
-        resolve_key_lengths(request);
-    }
+    for (size_t i = 0; i < REQUEST_INTEGERS; i++)
+        if (!resolve_integers(file, (enum request_integers)i))
+            return false;
     request->alibi |= request->alibi_slopes.kind == TENSOR_INPUT_BYTES;
     return true;
 }

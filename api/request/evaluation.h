@@ -24,13 +24,13 @@ struct evaluation {
 
     struct tensor tensors[REQUEST_TENSORS]; /* as the request shapes them; data NULL: absent, or a result (evaluation_tensor) */
     struct tensor weights[PROJECTIONS], biases[PROJECTIONS];
-    struct tensor heads_output;     /* [B,Tq,H*Dv], before an output projection */
-    struct tensor results[RESULTS]; /* data NULL: neither asked for nor needed for another */
-    double *key_length_reals;       /* [B], as read */
-    size_t *key_lengths;            /* [B] */
-    int64_t *query_offsets;         /* [B] */
-    double *alibi_slopes, *sinks;   /* [H] */
-    char *reply_buffer;             /* for the protocol to write to */
+    struct tensor heads_output;          /* [B,Tq,H*Dv], before an output projection */
+    struct tensor results[RESULTS];      /* data NULL: neither asked for nor needed for another */
+    int64_t *integers[REQUEST_INTEGERS]; /* of lists, as the request shapes them; NULL: not given, or one integer */
+    size_t *query_lengths, *key_lengths; /* [B]; NULL: all */
+    int64_t *query_offsets;              /* [B] */
+    double *alibi_slopes, *sinks;        /* [H] */
+    char *reply_buffer;                  /* for the protocol to write to */
 
     struct attention_params params;
     struct attention_results attention;
@@ -61,9 +61,17 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
     __attribute__((warn_unused_result));
 
 /* Steps of evaluation_read, once the numbers they depend on are read: a mask's polarity, and whether its numbers look like
- * booleans; the queries' offsets, and the keys behind a mask that ends early. */
+ * booleans; where queries and keys stand (params.query_positions, params.key_positions), and how many of them there are, a mask that
+ * ends early considered. */
 void evaluation_resolve_mask(struct evaluation *evaluation);
 void evaluation_resolve_positions(struct evaluation *evaluation);
+
+/* The lists of integers. */
+bool evaluation_read_integers(struct evaluation *evaluation, const struct executor *executor, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Refuses rotations by angles that a double does not hold accurately. */
+bool evaluation_check_angles(const struct evaluation *evaluation, struct error *err) __attribute__((warn_unused_result));
 
 /* Draws what the body does not hold, projects, and computes attention. `arena` is for scratch memory. */
 bool evaluation_compute(struct evaluation *evaluation, struct arena *arena, const struct executor *executor, struct error *err)

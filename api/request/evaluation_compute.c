@@ -73,8 +73,8 @@ static void rotate(struct evaluation *evaluation)
                               .base = plan->request->rope_base};
     struct tensor key =
         plan_heads_view(plan, plan->layout, evaluation->results[RESULT_KEY].data, plan->Hkv, plan->Tnew, plan->D);
-    rope_apply(&rope, &evaluation->params.query, plan->query_offset);
-    rope_apply(&rope, &key, (int64_t)plan->Tpast);
+    rope_apply(&rope, &evaluation->params.query, &evaluation->params.query_positions, 0);
+    rope_apply(&rope, &key, &evaluation->params.key_positions, plan->Tpast);
 }
 
 static bool attention_wanted(const struct evaluation *evaluation)

@@ -127,20 +127,41 @@ static bool allocate_present(struct evaluation *evaluation, struct evaluation_me
     return true;
 }
 
+/* [B] */
+static bool allocate_lengths(const struct evaluation *evaluation, struct evaluation_memory *memory, size_t **ret,
+                             struct error *err)
+{
+    *ret = allocate(memory, size_multiply(evaluation->plan->B, sizeof **ret), err);
+    return *ret != NULL;
+}
+
+static bool allocate_integers(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)
+{
+    const struct plan *plan = evaluation->plan;
+    const struct request *request = plan->request;
+    for (size_t i = 0; i < REQUEST_INTEGERS; i++) {
+        const struct integers_input *input = &request->integers[i];
+        size_t bytes = size_multiply(shape_count(input->list.rank, input->list.shape), sizeof(int64_t));
+        if (input->given && input->is_list && (evaluation->integers[i] = allocate(memory, bytes, err)) == NULL)
+            return false;
+    }
+    evaluation->query_offsets = allocate(memory, size_multiply(plan->B, sizeof *evaluation->query_offsets), err);
+    if (evaluation->query_offsets == NULL)
+        return false;
+    if (request->integers[INTEGERS_QUERY_LENGTHS].given &&
+        !allocate_lengths(evaluation, memory, &evaluation->query_lengths, err))
+        return false;
+    return !(request->integers[INTEGERS_KEY_LENGTHS].given || request->mask_ends_early) ||
+           allocate_lengths(evaluation, memory, &evaluation->key_lengths, err);
+}
+
 static bool allocate_conventions(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
     const struct request *request = plan->request;
     size_t heads_bytes = size_multiply(plan->H, sizeof(double));
-    evaluation->query_offsets = allocate(memory, size_multiply(plan->B, sizeof *evaluation->query_offsets), err);
-    if (evaluation->query_offsets == NULL)
+    if (!allocate_integers(evaluation, memory, err))
         return false;
-    if (request->has_key_lengths || request->mask_ends_early) {
-        evaluation->key_lengths = allocate(memory, size_multiply(plan->B, sizeof *evaluation->key_lengths), err);
-        evaluation->key_length_reals = allocate(memory, size_multiply(plan->B, sizeof *evaluation->key_length_reals), err);
-        if (evaluation->key_lengths == NULL || evaluation->key_length_reals == NULL)
-            return false;
-    }
     if (request->alibi && (evaluation->alibi_slopes = allocate(memory, heads_bytes, err)) == NULL)
         return false;
     return request->sinks.kind == TENSOR_INPUT_ABSENT || (evaluation->sinks = allocate(memory, heads_bytes, err)) != NULL;
@@ -180,7 +201,7 @@ static void set_attention(struct evaluation *evaluation)
         .causal = plan->causal,
         .window_left = plan->request->window_left,
         .window_right = plan->request->window_right,
-        .query_offsets = evaluation->query_offsets,
+        .query_lengths = evaluation->query_lengths,
         .key_lengths = evaluation->key_lengths,
         .alibi_slopes = evaluation->alibi_slopes,
         .sinks = evaluation->sinks,

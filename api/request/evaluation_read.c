@@ -1,38 +1,9 @@
-/* evaluation_read.c: what the body holds: tensors, key lengths and numbers a head. */
+/* evaluation_read.c: what the body holds: tensors, integers and numbers a head. */
 #include "api/request/evaluation.h"
 
-#include <assert.h>
 #include <math.h>
 
 #include "core/alibi.h"
-
-static bool read_key_lengths(struct evaluation *evaluation, struct error *err)
-{
-    const struct plan *plan = evaluation->plan;
-    const struct request *request = plan->request;
-    for (size_t b = 0; evaluation->key_lengths != NULL && b < plan->B; b++)
-        evaluation->key_lengths[b] = plan->Tk;
-    if (!request->has_key_lengths)
-        return true;
-    assert(evaluation->key_lengths != NULL);
-    if (!request->key_lengths_is_list) {
-        evaluation->key_lengths[0] = (size_t)request->key_length;
-        return true;
-    }
-    struct tensor reals = tensor_contiguous(evaluation->key_length_reals, DTYPE_F64, 1, &plan->B);
-    if (!tensor_input_load(evaluation->extract, &request->key_lengths_list, NULL, &reals, err))
-        return false;
-    for (size_t b = 0; b < plan->B; b++) {
-        char place[ERROR_POINTER_BYTES_MAX];
-        double length = evaluation->key_length_reals[b];
-        if (!(length >= 0 && length <= (double)plan->Tk) || length != floor(length))
-            return error_set_at(err, ERROR_INVALID, tensor_input_place(&request->key_lengths_list, b, place),
-                                "%.17g for item %zu, where an integer from 0 to %zu, the number of keys, is expected", length,
-                                b, plan->Tk);
-        evaluation->key_lengths[b] = (size_t)length;
-    }
-    return true;
-}
 
 /* One number a head, rounded to the precision. */
 static bool read_per_head(const struct evaluation *evaluation, const struct tensor_input *input, double *ret, struct error *err)
@@ -75,9 +46,11 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
     evaluation_resolve_mask(evaluation);
     if (request->alibi && request->alibi_slopes.kind == TENSOR_INPUT_ABSENT)
         alibi_slopes(evaluation->plan->H, evaluation->plan->dtype, evaluation->alibi_slopes);
-    if (!read_key_lengths(evaluation, err))
+    if (!evaluation_read_integers(evaluation, executor, err))
         return false;
     evaluation_resolve_positions(evaluation);
+    if (!evaluation_check_angles(evaluation, err))
+        return false;
     return read_per_head(evaluation, &request->alibi_slopes, evaluation->alibi_slopes, err) &&
            read_per_head(evaluation, &request->sinks, evaluation->sinks, err);
 }

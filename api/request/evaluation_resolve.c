@@ -1,7 +1,5 @@
-/* evaluation_resolve.c: what follows from the numbers that were read: which way a mask means, and where queries stand. */
+/* evaluation_resolve.c: what follows from the numbers that were read: which way a mask means. */
 #include "api/request/evaluation.h"
-
-#include "core/size.h"
 
 /* Numbers that are all 0 or 1, with a 1 among them: probably meant as booleans. */
 static bool looks_boolean(const struct tensor *mask)
@@ -30,17 +28,4 @@ void evaluation_resolve_mask(struct evaluation *evaluation)
     size_t count = tensor_count(mask);
     for (size_t i = 0; evaluation->plan->request->mask_drops && i < count; i++)
         keeps[i] ^= 1;
-}
-
-void evaluation_resolve_positions(struct evaluation *evaluation)
-{
-    const struct plan *plan = evaluation->plan;
-    const struct tensor_input *mask = &plan->request->tensors[REQUEST_MASK];
-    for (size_t b = 0; b < plan->B; b++) {
-        evaluation->query_offsets[b] = plan->query_offset;
-        if (plan->request->offset_from_lengths)
-            evaluation->query_offsets[b] = (int64_t)evaluation->key_lengths[b] - (int64_t)plan->Tq;
-        if (plan->request->mask_ends_early && mask->kind != TENSOR_INPUT_ABSENT && mask->rank > 0)
-            evaluation->key_lengths[b] = size_min(evaluation->key_lengths[b], mask->shape[mask->rank - 1]);
-    }
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/request/plan_integers.h"
 #include "api/request/plan_results.h"
 #include "api/request/plan_shapes.h"
 #include "core/size.h"
@@ -67,20 +68,45 @@ static bool resolve_draws(const struct plan *plan, struct error *err)
     return true;
 }
 
+/* A named corner says where queries stand; nothing else may say it differently. */
+static bool check_corner(const struct plan *plan, bool named, int64_t corner, struct error *err)
+{
+    const struct request *request = plan->request;
+    const struct integers_input *offset = &request->integers[INTEGERS_QUERY_OFFSET];
+    const char *name = request->causal == CAUSAL_TOP_LEFT ? "top_left" : "bottom_right";
+    if (offset->given && request->integers[INTEGERS_QUERY_POSITIONS].given)
+        return error_set_at(err, ERROR_INVALID, "/query_positions",
+                            "query_positions and query_offset both say where queries stand: leave one of them out");
+    for (enum request_integers i = INTEGERS_QUERY_POSITIONS; i <= INTEGERS_KEY_POSITIONS && named; i++)
+        if (request->integers[i].given)
+            return error_set_at(err, ERROR_INVALID, "/causal",
+                                "\"%s\" counts keys from 0, and %s says where they stand: send true", name,
+                                request_integers_fields[i].name);
+    if (!named || !offset->given || (!offset->is_list && offset->value == corner))
+        return true;
+    if (offset->is_list)
+        return error_set_at(err, ERROR_INVALID, "/query_offset",
+                            "an offset for each item contradicts causal \"%s\", which means %" PRId64 " for all: send true",
+                            name, corner);
+    return error_set_at(err, ERROR_INVALID, "/query_offset",
+                        "query_offset %" PRId64 " contradicts causal \"%s\", which means %" PRId64 " here", offset->value, name,
+                        corner);
+}
+
 /* The position of the first query among the keys. */
 static bool resolve_causal(struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
     bool has_past = request->tensors[REQUEST_PAST_KEY].kind != TENSOR_INPUT_ABSENT;
+    const struct integers_input *offset = &request->integers[INTEGERS_QUERY_OFFSET];
+    const struct integers_input *positions = &request->integers[INTEGERS_QUERY_POSITIONS];
     int64_t corner = request->causal == CAUSAL_BOTTOM_RIGHT ? (int64_t)plan->Tk - (int64_t)plan->Tq : 0;
     bool named = request->causal == CAUSAL_TOP_LEFT || request->causal == CAUSAL_BOTTOM_RIGHT;
     plan->causal = request->causal != CAUSAL_FALSE;
-    plan->query_offset = request->has_query_offset ? request->query_offset : named ? corner : (int64_t)plan->Tpast;
-    if (named && request->has_query_offset && request->query_offset != corner)
-        return error_set_at(err, ERROR_INVALID, "/query_offset",
-                            "query_offset %" PRId64 " contradicts causal \"%s\", which means %" PRId64 " here",
-                            request->query_offset, request->causal == CAUSAL_TOP_LEFT ? "top_left" : "bottom_right", corner);
-    bool resolved = request->has_query_offset || request->offset_from_lengths || has_past;
+    plan->query_offset = offset->given ? offset->value : named ? corner : (int64_t)plan->Tpast;
+    if (!check_corner(plan, named, corner, err))
+        return false;
+    bool resolved = offset->given || positions->given || request->offset_from_lengths || has_past;
     if (request->causal == CAUSAL_TRUE && !resolved && plan->Tq != plan->Tk)
         return error_set_at(err, ERROR_INVALID, "/causal",
                             "%zu queries and %zu keys: libraries disagree on what causal means here. Say \"top_left\" (query i "
@@ -108,26 +134,6 @@ static bool resolve_scale(struct plan *plan, struct error *err)
     return true;
 }
 
-/* The largest rotation: a position times a frequency; frequencies are at most 1 where the base is at least 1. */
-static bool check_angles(const struct plan *plan, struct error *err)
-{
-    const double base = plan->request->rope_base, dims = (double)plan->rope_dims;
-    double first = (double)plan->query_offset, last = first + (double)plan->Tq - 1;
-    double farthest = fmax(fmax(fabs(first), fabs(last)), (double)plan->Tk - 1);
-    double steepest = base < 1 ? pow(base, -(dims - 2) / dims) : 1;
-    if (plan->rope_dims == 0 || farthest * steepest <= REQUEST_ROPE_ANGLE_MAX)
-        return true;
-    if (farthest > REQUEST_ROPE_ANGLE_MAX)
-        return error_set_at(err, ERROR_INVALID, "/query_offset",
-                            "positions from %" PRId64
-                            " on: rope rotates up to position 2147483648 from 0, past which its angles are "
-                            "not accurate",
-                            plan->query_offset);
-    return error_set_at(err, ERROR_INVALID, "/rope/base",
-                        "%g rotates by up to %g radians, where up to 2147483648 are accurate: a larger base", base,
-                        farthest * steepest);
-}
-
 static bool resolve_rope(struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
@@ -138,29 +144,6 @@ static bool resolve_rope(struct plan *plan, struct error *err)
         return error_set_at(err, ERROR_INVALID, "/rope/dims",
                             "%zu dimensions to rotate, where an even number up to the head size %zu is expected",
                             plan->rope_dims, plan->D);
-    return check_angles(plan, err);
-}
-
-static bool resolve_key_lengths(const struct plan *plan, struct error *err)
-{
-    const struct request *request = plan->request;
-    if (!request->has_key_lengths)
-        return true;
-    if (request->key_lengths_is_list != plan->has_batch)
-        return error_set_at(err, ERROR_INVALID, "/key_lengths", "%s",
-                            plan->has_batch ? "one integer, where an array of one integer an item of the batch is expected"
-                                            : "an array, where one integer is expected since there is no batch axis");
-    if (!plan->has_batch && (uint64_t)request->key_length > plan->Tk) /* below 0, too */
-        return error_set_at(err, ERROR_INVALID, "/key_lengths",
-                            "%" PRId64 ", where an integer from 0 to %zu, the number of keys, is expected", request->key_length,
-                            plan->Tk);
-    const struct tensor_input *list = &request->key_lengths_list;
-    if (plan->has_batch && (list->rank != 1 || list->shape[0] != plan->B)) {
-        char shape[SHAPE_TEXT_BYTES_MAX];
-        return error_set_at(err, ERROR_INVALID, list->pointer,
-                            "shape %s, where [%zu] is expected: one integer an item of the batch",
-                            shape_text(list->rank, list->shape, shape, sizeof shape), plan->B);
-    }
     return true;
 }
 
@@ -217,7 +200,7 @@ bool plan_resolve(const struct request *request, struct plan *ret, struct error 
     if (!(ret->from_tokens ? plan_shapes_of_tokens(ret, err) : plan_shapes_of_tensors(ret, err)))
         return false;
     plan_results_resolve(ret);
-    return resolve_causal(ret, err) && resolve_scale(ret, err) && resolve_rope(ret, err) && resolve_key_lengths(ret, err) &&
+    return plan_integers_resolve(ret, err) && resolve_causal(ret, err) && resolve_scale(ret, err) && resolve_rope(ret, err) &&
            resolve_mask(ret, err) && resolve_per_head(ret, &request->alibi_slopes, err) &&
            resolve_per_head(ret, &request->sinks, err) && resolve_results(ret, err);
 }

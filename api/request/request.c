@@ -37,6 +37,14 @@ const char *const request_result_names[RESULTS + 1] = {
     [RESULTS] = NULL,
 };
 
+const struct integers_field request_integers_fields[REQUEST_INTEGERS] = {
+    [INTEGERS_QUERY_OFFSET] = {"query_offset", INTEGERS_ONE_OR_PER_ITEM, -REQUEST_POSITION_MAX},
+    [INTEGERS_QUERY_LENGTHS] = {"query_lengths", INTEGERS_PER_ITEM, 0},
+    [INTEGERS_KEY_LENGTHS] = {"key_lengths", INTEGERS_PER_ITEM, 0},
+    [INTEGERS_QUERY_POSITIONS] = {"query_positions", INTEGERS_PER_QUERY, -REQUEST_POSITION_MAX},
+    [INTEGERS_KEY_POSITIONS] = {"key_positions", INTEGERS_PER_KEY, -REQUEST_POSITION_MAX},
+};
+
 const char *const request_layout_names[LAYOUTS + 1] = {
     [LAYOUT_BHTD] = "bhtd",
     [LAYOUT_BTHD] = "bthd",

@@ -53,6 +53,38 @@ enum request_result {
     RESULTS,
 };
 
+/* Fields that hold integers. */
+enum request_integers {
+    INTEGERS_QUERY_OFFSET,
+    INTEGERS_QUERY_LENGTHS,
+    INTEGERS_KEY_LENGTHS,
+    INTEGERS_QUERY_POSITIONS,
+    INTEGERS_KEY_POSITIONS,
+    REQUEST_INTEGERS,
+};
+
+/* How many integers such a field holds. */
+enum integers_axis {
+    INTEGERS_PER_ITEM,        /* [B], or one integer where there is no batch axis */
+    INTEGERS_ONE_OR_PER_ITEM, /* one integer for all items, or [B] */
+    INTEGERS_PER_QUERY,       /* [Tq] for all items, or [B,Tq] */
+    INTEGERS_PER_KEY,         /* [Tk] for all items, or [B,Tk]; the past included */
+};
+
+struct integers_field {
+    const char *name;
+    enum integers_axis axis;
+    int64_t min; /* from it up to REQUEST_POSITION_MAX; lengths: up to the number of tokens */
+};
+extern const struct integers_field request_integers_fields[REQUEST_INTEGERS];
+
+struct integers_input {
+    bool given;
+    bool is_list;
+    int64_t value; /* where it is no list */
+    struct tensor_input list;
+};
+
 enum request_layout { LAYOUT_BHTD, LAYOUT_BTHD, LAYOUTS };
 enum request_causal { CAUSAL_FALSE, CAUSAL_TRUE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT, CAUSALS };
 enum request_rope_style { ROPE_INTERLEAVED, ROPE_HALF, ROPE_STYLES };
@@ -65,7 +97,7 @@ extern const char *const request_layout_names[LAYOUTS + 1];
 extern const char *const request_causal_names[CAUSALS + 1];
 extern const char *const request_rope_style_names[ROPE_STYLES + 1];
 
-#define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of offsets and windows: exact in a double, and sums of them fit */
+#define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of positions and windows: exact in a double, and sums of them fit */
 #define REQUEST_HEADS_MAX INT32_MAX
 #define REQUEST_ROPE_ANGLE_MAX                                                                                                 \
     0x1p31 /* radians: up to here doubles hold an angle to 2.2e-7; at 2^40 to 9e-5, at 2^53 not at all */
@@ -83,14 +115,9 @@ struct request {
     enum request_layout layout;
 
     enum request_causal causal;
-    bool has_query_offset;
-    int64_t query_offset;
+    struct integers_input integers[REQUEST_INTEGERS];
     bool has_mask_semantics, mask_drops; /* boolean true means masked */
-    bool has_key_lengths;
-    bool key_lengths_is_list;
-    struct tensor_input key_lengths_list; /* [B] */
-    int64_t key_length;                   /* where there is no batch axis */
-    int64_t window_left, window_right;    /* -1: unbounded */
+    int64_t window_left, window_right;   /* -1: unbounded */
 
     bool has_scale;
     double scale;

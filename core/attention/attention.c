@@ -15,12 +15,11 @@ static void task_pack(void *argument, size_t task, size_t worker)
     size_t tiles = size_pieces(plan->Tk, KEY_TILE);
     size_t first = task % tiles * KEY_TILE;
     size_t head = plan->group_first + task / tiles;
-    size_t b = head / plan->Hkv, begin, end, unused;
+    size_t b = head / plan->Hkv;
+    const struct attention_item *item = &plan->items[b];
     bool all = plan->results->scores.data != NULL || plan->results->capped_scores.data != NULL;
     (void)worker;
-    attention_visible(plan, b, 0, &begin, &unused);
-    attention_visible(plan, b, plan->Tq - 1, &unused, &end);
-    if (attention_should_stop(plan) || (!all && (first >= end || first + KEY_TILE <= begin)))
+    if (attention_should_stop(plan) || (!all && (first >= item->key_end || first + KEY_TILE <= item->key_begin)))
         return;
     attention_block_functions(plan)->pack(plan, b, head % plan->Hkv, first);
 }
@@ -118,6 +117,7 @@ bool attention_compute(const struct attention_params *params, struct attention_r
         split_kv_init(&split_kv, &plan, &memory);
     if (memory.failed)
         return false;
+    attention_rows_init(&plan);
     if (plan.split_kv)
         split_kv_run(&split_kv);
     else

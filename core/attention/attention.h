@@ -3,18 +3,20 @@
  *   out[b,h,i,:] = sum_j softmax_j(s[b,h,i,j]) * v[b,g,j,:]       (Vaswani et al. 2017, eq. 1)
  *   s[b,h,i,j]   = scale * q[b,h,i,:].k[b,g,j,:]                  g = h / (H/Hkv): grouped heads (Ainslie et al. 2023)
  *
- * The stages of a score, in order: scale; softcap cap*tanh(s/cap); + additive mask; + ALiBi -slope[h]*|p - j|
- * (Press et al. 2022); masks; softmax, with a sink's exp(sink[h]) in the denominator. p = query_offset + i is the position
- * of query i among the keys. A key j is masked for query i where the boolean mask is 0, the additive mask is -infinity,
- * causal is set and j > p, j < p - window_left, j > p + window_right, or j >= key_lengths[b].
+ * The stages of a score, in order: scale; softcap cap*tanh(s/cap); + additive mask; + ALiBi -slope[h]*|p - c|
+ * (Press et al. 2022); masks; softmax, with a sink's exp(sink[h]) in the denominator. p is the position of query i, c that of key
+ * j (core/positions.h). The key is masked for the query where the boolean mask is 0, the additive mask is -infinity, causal is
+ * set and c > p, c < p - window_left, c > p + window_right, or j >= key_lengths[b].
+ *
+ * Queries from query_lengths[b] on are padding: their weights and output are 0 and their lse is -infinity, sinks or not.
  *
  * What a masked key or its value holds reaches nothing but `scores` and `capped_scores`, the stages before the masks.
  * A row with every key masked gets weights 0, output 0 and lse -infinity (with a sink: the sink). A NaN that is not masked
  * makes its own row NaN, no other. Rows whose float32 scores overflow are computed again in double.
  *
  * Shapes   query (B,H,Tq,D)  key (B,Hkv,Tk,D)  value (B,Hkv,Tk,Dv), any strides; all float32 or all float64
- * Memory   borrows everything; scratch comes from the arena: one packed copy of keys and values, and for each worker what does
- *          not grow with Tq. A worker's part grows with Tk only where weights are asked for.
+ * Memory   borrows everything; scratch comes from the arena: one packed copy of keys and values, a few bytes for each query, and for
+ *          each worker what does not grow with Tq. A worker's part grows with Tk only where weights are asked for.
  * Fails    no_memory, deadline; the results are then undefined.
  * Threads  reentrant. Tiles have fixed sizes: the bits of an item don't depend on B, on the executor, or on which results
  *          are asked for. */
@@ -28,6 +30,7 @@
 #include "core/arena.h"
 #include "core/error.h"
 #include "core/executor.h"
+#include "core/positions.h"
 #include "core/tensor.h"
 
 struct attention_params {
@@ -35,9 +38,10 @@ struct attention_params {
     double scale;   /* finite */
     double softcap; /* > 0, or 0 for none */
     bool causal;
-    int64_t window_left, window_right; /* keys visible before and after the position; -1: unbounded */
-    const int64_t *query_offsets;      /* [B]; NULL: all 0 */
-    const size_t *key_lengths;         /* [B], each <= Tk; NULL: all Tk */
+    int64_t window_left, window_right; /* positions visible before and after the query's; -1: unbounded */
+    struct positions query_positions, key_positions;
+    const size_t *query_lengths; /* [B], each <= Tq; NULL: all Tq */
+    const size_t *key_lengths;   /* [B], each <= Tk; NULL: all Tk */
     struct tensor mask; /* (B,H,Tq,Tk), usually broadcast: bool, 1 = may attend, or the inputs' dtype, added; data NULL: none */
     const double *alibi_slopes; /* [H]; NULL: none */
     const double *sinks;        /* [H]; NULL: none */
@@ -53,7 +57,7 @@ struct attention_results {
     struct tensor capped_scores; /* (B,H,Tq,Tk), after softcap */
     struct tensor masked_scores; /* (B,H,Tq,Tk), what softmax sees; -infinity where masked */
     struct tensor lse;           /* (B,H,Tq), the logarithm of the row's denominator */
-    size_t masked_row_count;     /* written: rows (b,h,i) with every key masked */
+    size_t masked_row_count;     /* written: rows (b,h,i) with every key masked, padding not counted */
 };
 
 /* The most that attention_compute takes of its arena. */

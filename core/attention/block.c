@@ -20,8 +20,7 @@ void attention_block_init(const struct attention_plan *plan, size_t b, size_t g,
                           size_t first_query, size_t rows, struct attention_block *ret)
 {
     *ret = (struct attention_block){.b = b, .g = g, .head = head, .first_query = first_query, .queries = queries, .rows = rows};
-    size_t begin, unused;
-    attention_visible(plan, b, first_query, &begin, &unused);
-    attention_visible(plan, b, first_query + queries - 1, &unused, &ret->key_end);
-    ret->key_begin = size_min(begin / plan->key_panel * plan->key_panel, ret->key_end);
+    size_t begin;
+    attention_rows_range(attention_row_at(plan, b, first_query), queries, &begin, &ret->key_end);
+    ret->key_begin = begin / plan->key_panel * plan->key_panel;
 }

@@ -10,7 +10,7 @@ struct attention_block {
     size_t b, g, head; /* item, key head, first query head */
     size_t first_query, queries;
     size_t rows;               /* <= QUERY_TILE */
-    size_t key_begin, key_end; /* the keys that some row of the block may see by position */
+    size_t key_begin, key_end; /* the keys that some row of the block may see by rule */
 };
 
 void attention_block_init(const struct attention_plan *plan, size_t b, size_t g, size_t head, size_t queries,

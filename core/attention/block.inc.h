@@ -58,7 +58,7 @@ static bool NAME(tile_is_full)(const struct NAME(state) *state, const struct NAM
     if (!plan->raw_scores || plan->split_kv || !plan->kernels->product_tells_max || tile->count % plan->key_panel != 0)
         return false;
     for (size_t r = tile->row; r < tile->row + tile->rows; r++)
-        if (state->begin[r] > tile->first || state->end[r] < tile->first + tile->count)
+        if (state->rows[r]->begin > tile->first || state->rows[r]->end < tile->first + tile->count || state->rows[r]->by_key)
             return false;
     return true;
 }

@@ -47,7 +47,8 @@ static double masked_score(const struct attention_plan *plan, size_t b, size_t h
     if (params->mask.data != NULL && params->mask.dtype != DTYPE_BOOL)
         score += element(&params->mask, tensor_row(&params->mask, b, h, i), j);
     if (params->alibi_slopes != NULL)
-        score -= params->alibi_slopes[h] * fabs((double)attention_position(plan, b, i) - (double)j);
+        score -= params->alibi_slopes[h] * fabs((double)positions_at(&params->query_positions, b, i) -
+                                                (double)positions_at(&params->key_positions, b, j));
     return score;
 }
 

@@ -88,7 +88,7 @@ static void NAME(rows_finish)(struct NAME(state) *state)
         bool exact = state->nonfinite[r] || state->needs_exact[r];
         if (exact && attention_should_stop(plan))
             break;
-        masked += !state->nonfinite[r] && !state->has_visible_key[r];
+        masked += !state->nonfinite[r] && !state->has_visible_key[r] && !state->rows[r]->padding;
         if (state->nonfinite[r])
             exact_row(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r),
                       plan->weights_wanted ? NAME(weights_row)(state, r) : NULL);

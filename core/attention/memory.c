@@ -54,6 +54,8 @@ void attention_memory_plan(struct attention_memory *memory, struct attention_pla
     size_t workers = executor_worker_count(plan->runner);
     struct attention_scratch unused;
     plan->scratch = attention_memory_take(memory, workers * sizeof *plan->scratch);
+    plan->items = attention_memory_take(memory, size_multiply(plan->B, sizeof *plan->items));
+    plan->rows = attention_memory_take(memory, size_multiply(size_multiply(plan->B, plan->Tq), sizeof *plan->rows));
     if (!plan->split_kv)
         panels_take(memory, plan);
     for (size_t worker = 0; worker < workers; worker++)

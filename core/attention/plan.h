@@ -10,7 +10,7 @@
  *   split_kv.c            the other way through: few queries, keys divided between tasks
  *   block.c, block_*.c    a block of queries over its keys, once a precision
  *   store.c, exact_row.c  weights to results; a row that needs double
- *   mask.c                what a query may see
+ *   mask.c                which keys a query may see
  *   memory.c, plan.c      scratch and panels; the plan */
 #ifndef ATTND_CORE_ATTENTION_PLAN_H
 #define ATTND_CORE_ATTENTION_PLAN_H
@@ -40,6 +40,17 @@ struct attention_scratch {
     void *clean_values; /* [KEY_TILE, Dv]: a tile's values, zeros in place of what is not finite, where they are not packed */
 };
 
+/* What the rules leave one query of one item, in all heads: mask.h. Keys are counted in 32 bits: no axis has more. */
+struct attention_row {
+    uint32_t begin, end; /* keys outside of [begin, end) are masked */
+    bool by_key;         /* keys inside may be masked, too */
+    bool padding;        /* at or after query_lengths */
+};
+
+struct attention_item {
+    size_t key_begin, key_end; /* the keys that some query may see by rule */
+};
+
 enum attention_precision {
     ATTENTION_F32,
     ATTENTION_F64,
@@ -55,6 +66,8 @@ struct attention_plan {
     struct attention_scratch *scratch; /* [workers] */
 
     size_t B, H, Hkv, Tq, Tk, D, Dv;
+    struct attention_row *rows;   /* [B,Tq] */
+    struct attention_item *items; /* [B] */
     enum attention_precision precision;
     enum dtype work;          /* what the precision computes in */
     size_t block_count;       /* query tiles of one head */

@@ -106,8 +106,30 @@ static void NAME(stages_before_mask)(struct NAME(state) *state, const struct NAM
 static void NAME(stage_alibi)(struct NAME(state) *state, size_t r, size_t first, size_t count, REAL *row)
 {
     const struct attention_block *block = state->block;
-    double distance = (double)attention_position(state->plan, block->b, NAME(row_query)(state, r)) - (double)first;
-    state->plan->kernels->KERNEL(alibi_row)(row, count, distance, state->plan->params->alibi_slopes[NAME(row_head)(state, r)]);
+    const struct attention_params *params = state->plan->params;
+    int64_t position = positions_at(&params->query_positions, block->b, NAME(row_query)(state, r));
+    double slope = params->alibi_slopes[NAME(row_head)(state, r)];
+    if (params->key_positions.given == NULL && count > 0) {
+        double distance = (double)position - (double)positions_at(&params->key_positions, block->b, first);
+        state->plan->kernels->KERNEL(alibi_row)(row, count, distance, slope);
+        return;
+    }
+    for (size_t j = 0; j < count; j++)
+        row[j] -= (REAL)(slope * fabs((double)position - (double)positions_at(&params->key_positions, block->b, first + j)));
+}
+
+/* Leaves out what the rules mask within row r's range, for keys [first, first + count): -infinity in `copy`. */
+static void NAME(mask_by_key)(const struct NAME(state) *state, size_t r, size_t first, size_t count, REAL copy[KEY_TILE],
+                              struct KERNEL(kernel_mask) *mask)
+{
+    unsigned char keep[KEY_TILE];
+    attention_row_keeps(state->plan, state->block->b, NAME(row_query)(state, r), first, count, keep);
+    for (size_t j = 0; j < count; j++) {
+        bool masked = keep[j] == 0 || (mask->keep != NULL && mask->keep[j] == 0);
+        copy[j] = masked ? MINUS_INFINITY : mask->add != NULL ? mask->add[j] : 0;
+    }
+    mask->keep = NULL;
+    mask->add = copy;
 }
 
 /* Row r of the mask for keys [first, first + count), as the kernel takes it: in place, or as numbers to add, in `copy`. */
@@ -139,14 +161,17 @@ static REAL NAME(stages_of_row)(struct NAME(state) *state, const struct NAME(til
 {
     const struct attention_params *params = state->plan->params;
     size_t tile_end = tile->first + tile->count;
-    size_t begin = size_min(size_max(state->begin[r], tile->first), tile_end) - tile->first;
-    size_t end = size_max(size_min(state->end[r], tile_end), tile->first + begin) - tile->first;
+    const struct attention_row *visible = state->rows[r];
+    size_t begin = size_min(size_max(visible->begin, tile->first), tile_end) - tile->first;
+    size_t end = size_max(size_min(visible->end, tile_end), tile->first + begin) - tile->first;
     struct KERNEL(kernel_mask) mask = {.begin = begin, .end = end};
     REAL max, copy[KEY_TILE];
     if (params->alibi_slopes != NULL)
         NAME(stage_alibi)(state, r, tile->first + begin, end - begin, row + begin);
     if (params->mask.data != NULL)
         NAME(mask_of_row)(state, r, tile->first, end, copy, &mask);
+    if (visible->by_key)
+        NAME(mask_by_key)(state, r, tile->first, end, copy, &mask);
     if (!state->plan->kernels->KERNEL(mask_row)(row, NAME(padded)(state, tile->count), &mask, &max))
         state->nonfinite[r] = true;
     return max;

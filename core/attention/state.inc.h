@@ -10,15 +10,15 @@ struct NAME(state) {
     size_t sums_stride;
     void *weight_rows; /* NULL: the result's */
     REAL *tile_max;
-    REAL *clean_values;                        /* [KEY_TILE, Dv], where values are in place */
-    size_t begin[QUERY_TILE], end[QUERY_TILE]; /* the keys each row may see by position */
-    REAL max[QUERY_TILE];                      /* running */
-    double sum[QUERY_TILE];                    /* running denominator, against max */
-    bool has_visible_key[QUERY_TILE];          /* some key was not masked */
-    bool nonfinite[QUERY_TILE];                /* a score is not finite: exact_row computes the row */
-    bool needs_exact[QUERY_TILE];              /* the output needs more than this precision: exact_row_output computes it */
-    bool has_nonfinite_sums[QUERY_TILE];       /* nonfinite_sums holds something */
-    bool has_sums[QUERY_TILE];                 /* sums holds something */
+    REAL *clean_values;                           /* [KEY_TILE, Dv], where values are in place */
+    const struct attention_row *rows[QUERY_TILE]; /* what each may see by rule */
+    REAL max[QUERY_TILE];                         /* running */
+    double sum[QUERY_TILE];                       /* running denominator, against max */
+    bool has_visible_key[QUERY_TILE];             /* some key was not masked */
+    bool nonfinite[QUERY_TILE];                   /* a score is not finite: exact_row computes the row */
+    bool needs_exact[QUERY_TILE];                 /* the output needs more than this precision: exact_row_output computes it */
+    bool has_nonfinite_sums[QUERY_TILE];          /* nonfinite_sums holds something */
+    bool has_sums[QUERY_TILE];                    /* sums holds something */
 };
 
 /* The keys [first, first + count) for the rows [row, row + rows) of a block. */
@@ -43,9 +43,14 @@ static void NAME(tile_clip)(const struct NAME(state) *state, struct NAME(tile) *
 {
     if (state->plan->stages_wanted)
         return;
-    size_t end = size_min(tile->first + tile->count, state->end[tile->row + tile->rows - 1]);
-    size_t begin = state->begin[tile->row] / state->plan->key_panel * state->plan->key_panel;
-    tile->first = size_max(tile->first, begin);
+    size_t begin = SIZE_MAX, end = 0;
+    for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
+        const struct attention_row *row = state->rows[r];
+        begin = row->begin < row->end ? size_min(begin, row->begin) : begin;
+        end = size_max(end, row->end);
+    }
+    end = size_min(end, tile->first + tile->count);
+    tile->first = size_max(tile->first, size_min(begin, end) / state->plan->key_panel * state->plan->key_panel);
     tile->count = end > tile->first ? end - tile->first : 0;
 }
 
@@ -130,8 +135,9 @@ static void NAME(state_init)(struct NAME(state) *state, struct attention_plan *p
     state->tile_max = scratch->tile_max;
     state->clean_values = scratch->clean_values;
     for (size_t r = 0; r < block->rows; r++) {
-        const double *sinks = with_sink ? plan->params->sinks : NULL;
-        attention_visible(plan, block->b, NAME(row_query)(state, r), &state->begin[r], &state->end[r]);
+        const struct attention_row *row = attention_row_at(plan, block->b, NAME(row_query)(state, r));
+        const double *sinks = with_sink && !row->padding ? plan->params->sinks : NULL;
+        state->rows[r] = row;
         state->max[r] = sinks == NULL ? MINUS_INFINITY : (REAL)sinks[NAME(row_head)(state, r)];
         state->sum[r] = sinks == NULL ? 0 : 1;
         state->has_visible_key[r] = state->nonfinite[r] = state->needs_exact[r] = false;

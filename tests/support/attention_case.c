@@ -54,7 +54,7 @@ static void draw_bounds(struct attention_case *c, struct draw *draw)
         c->params.window_right = draw_integer(draw, -1, draw_chance(draw, 0.5) ? 3 : Tk + 2);
     }
     if (c->options & CASE_OFFSETS) {
-        c->params.query_offsets = c->query_offsets = test_alloc(c->dims.B, sizeof *c->query_offsets);
+        c->params.query_positions.first = c->query_offsets = test_alloc(c->dims.B, sizeof *c->query_offsets);
         for (size_t b = 0; b < c->dims.B; b++)
             c->query_offsets[b] = draw_integer(draw, -(int64_t)c->dims.Tq - 2, Tk + 2);
     }
@@ -62,6 +62,38 @@ static void draw_bounds(struct attention_case *c, struct draw *draw)
         c->params.key_lengths = c->key_lengths = test_alloc(c->dims.B, sizeof *c->key_lengths);
         for (size_t b = 0; b < c->dims.B; b++)
             c->key_lengths[b] = draw_chance(draw, 0.1) ? 0 : draw_size(draw, 0, c->dims.Tk);
+    }
+}
+
+/* In order, with gaps and repetitions; or rolled, as a cache that overwrites its oldest keys. For every item, or for all. */
+static int64_t *case_positions(const struct attention_case *c, size_t tokens, bool rolled, struct positions *ret,
+                               struct draw *draw)
+{
+    size_t items = c->dims.B > 0 && draw_chance(draw, 0.3) ? 1 : c->dims.B;
+    int64_t *given = test_alloc(items * tokens, sizeof *given);
+    for (size_t b = 0; b < items; b++) {
+        int64_t position = draw_integer(draw, -(int64_t)tokens - 2, 4);
+        size_t start = rolled ? draw_size(draw, 0, tokens) : 0;
+        for (size_t k = 0; k < tokens; k++) {
+            given[b * tokens + (start + k) % tokens] = position;
+            position += draw_chance(draw, 0.2) ? draw_integer(draw, 0, 5) : 1;
+        }
+    }
+    ret->given = given;
+    ret->item_stride = items == 1 && c->dims.B != 1 ? 0 : tokens;
+    return given;
+}
+
+static void draw_positions(struct attention_case *c, struct draw *draw)
+{
+    if (c->options & CASE_QUERY_POSITIONS)
+        c->query_positions = case_positions(c, c->dims.Tq, draw_chance(draw, 0.5), &c->params.query_positions, draw);
+    if (c->options & CASE_KEY_POSITIONS)
+        c->key_positions = case_positions(c, c->dims.Tk, draw_chance(draw, 0.5), &c->params.key_positions, draw);
+    if (c->options & CASE_QUERY_LENGTHS) {
+        c->params.query_lengths = c->query_lengths = test_alloc(c->dims.B, sizeof *c->query_lengths);
+        for (size_t b = 0; b < c->dims.B; b++)
+            c->query_lengths[b] = draw_size(draw, 0, c->dims.Tq);
     }
 }
 
@@ -115,8 +147,9 @@ static void draw_mask(struct attention_case *c, struct draw *draw)
 
 static void describe(struct attention_case *c)
 {
-    static const char *const names[] = {"causal", "offsets",   "lengths",    "window", "softcap", "alibi",
-                                        "sinks",  "bool mask", "added mask", "scale",  "strides"};
+    static const char *const names[] = {"causal",  "offsets",         "lengths",       "window",       "softcap",
+                                        "alibi",   "sinks",           "bool mask",     "added mask",   "scale",
+                                        "strides", "query positions", "key positions", "query lengths"};
     const struct attention_dims *n = &c->dims;
     size_t used = (size_t)snprintf(
         c->text, sizeof c->text, "seed %" PRIu64 " %s float%zu B %zu H %zu/%zu Tq %zu Tk %zu D %zu Dv %zu", c->seed,
@@ -141,6 +174,7 @@ void attention_case_init(struct attention_case *c, const struct attention_dims *
     if (dims->dtype == DTYPE_F32)
         c->params.softcap = (double)(float)c->params.softcap;
     draw_bounds(c, &draw);
+    draw_positions(c, &draw);
     draw_heads(c, &draw);
     if (options & (CASE_BOOL_MASK | CASE_ADDED_MASK))
         draw_mask(c, &draw);
@@ -150,6 +184,9 @@ void attention_case_done(struct attention_case *c)
 {
     view_pool_done(&c->pool);
     free(c->query_offsets);
+    free(c->query_positions);
+    free(c->key_positions);
+    free(c->query_lengths);
     free(c->key_lengths);
     free(c->alibi_slopes);
     free(c->sinks);
@@ -163,8 +200,15 @@ struct attention_case attention_case_item(const struct attention_case *c, size_t
         if (inputs[k]->data)
             *inputs[k] = view_slice(inputs[k], 0, b, 1);
     }
-    if (item.params.query_offsets)
-        item.params.query_offsets += b;
+    struct positions *const positions[] = {&item.params.query_positions, &item.params.key_positions};
+    for (size_t k = 0; k < 2; k++) {
+        if (positions[k]->given)
+            positions[k]->given += b * positions[k]->item_stride;
+        if (positions[k]->first)
+            positions[k]->first += b;
+    }
+    if (item.params.query_lengths)
+        item.params.query_lengths += b;
     if (item.params.key_lengths)
         item.params.key_lengths += b;
     item.dims.B = 1;

@@ -32,12 +32,15 @@ enum case_option {
     CASE_SOFTCAP = 1 << 4,
     CASE_ALIBI = 1 << 5,
     CASE_SINKS = 1 << 6,
-    CASE_BOOL_MASK = 1 << 7,  /* broadcast along drawn axes */
-    CASE_ADDED_MASK = 1 << 8, /* as above, with some -infinity; wins over CASE_BOOL_MASK */
-    CASE_SCALE = 1 << 9,      /* a drawn scale, 0 and negative ones too, instead of 1/sqrt(D) */
-    CASE_STRIDES = 1 << 10,   /* inputs of drawn layouts instead of contiguous ones */
+    CASE_BOOL_MASK = 1 << 7,        /* broadcast along drawn axes */
+    CASE_ADDED_MASK = 1 << 8,       /* as above, with some -infinity; wins over CASE_BOOL_MASK */
+    CASE_SCALE = 1 << 9,            /* a drawn scale, 0 and negative ones too, instead of 1/sqrt(D) */
+    CASE_STRIDES = 1 << 10,         /* inputs of drawn layouts instead of contiguous ones */
+    CASE_QUERY_POSITIONS = 1 << 11, /* in any order, negative ones too */
+    CASE_KEY_POSITIONS = 1 << 12,   /* in order or rolled */
+    CASE_QUERY_LENGTHS = 1 << 13,
 };
-#define CASE_OPTIONS_ALL ((1U << 11) - 1)
+#define CASE_OPTIONS_ALL ((1U << 14) - 1)
 
 struct attention_case {
     struct attention_params params;
@@ -45,8 +48,8 @@ struct attention_case {
     unsigned options;
     uint64_t seed;
     struct view_pool pool; /* owns the tensors' memory */
-    int64_t *query_offsets;
-    size_t *key_lengths;
+    int64_t *query_offsets, *query_positions, *key_positions;
+    size_t *query_lengths, *key_lengths;
     double *alibi_slopes, *sinks;
     char text[400]; /* the case in words, for a failure's message; the kernels are those in use at its init */
 };

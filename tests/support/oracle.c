@@ -38,9 +38,22 @@ static void inputs_done(struct inputs *in)
     free(in->mask);
 }
 
-static int64_t query_position(const struct attention_params *params, size_t b, size_t i)
+static int64_t position_of(const struct positions *positions, size_t b, size_t i)
 {
-    return (params->query_offsets ? params->query_offsets[b] : 0) + (int64_t)i;
+    if (positions->given)
+        return positions->given[b * positions->item_stride + i];
+    return (positions->first ? positions->first[b] : 0) + (int64_t)i;
+}
+
+/* How far the key lies before the query. */
+static int64_t distance_behind(const struct attention_params *params, size_t b, size_t i, size_t j)
+{
+    return position_of(&params->query_positions, b, i) - position_of(&params->key_positions, b, j);
+}
+
+static bool is_padding(const struct attention_params *params, size_t b, size_t i)
+{
+    return params->query_lengths && i >= params->query_lengths[b];
 }
 
 static bool mask_bans(const struct tensor *mask, size_t b, size_t h, size_t i, size_t j)
@@ -56,7 +69,9 @@ static bool mask_bans(const struct tensor *mask, size_t b, size_t h, size_t i, s
 
 bool oracle_is_masked(const struct attention_params *params, size_t b, size_t h, size_t i, size_t j)
 {
-    int64_t behind = query_position(params, b, i) - (int64_t)j; /* how far the key lies before the query */
+    int64_t behind = distance_behind(params, b, i, j);
+    if (is_padding(params, b, i))
+        return true;
     if (mask_bans(&params->mask, b, h, i, j))
         return true;
     if (params->causal && behind < 0)
@@ -93,7 +108,7 @@ static void score_pair(const struct inputs *in, struct oracle_results *ret, size
         magnitude += fabs(in->mask[pair]);
     }
     if (params->alibi_slopes) {
-        double bias = -params->alibi_slopes[h] * fabs((double)(query_position(params, b, i) - (int64_t)j));
+        double bias = -params->alibi_slopes[h] * fabs((double)distance_behind(params, b, i, j));
         score += bias;
         magnitude += fabs(bias);
     }
@@ -106,7 +121,7 @@ static void score_pair(const struct inputs *in, struct oracle_results *ret, size
 /* Softmax over the keys that are not masked, a sink in the denominator. Returns how many keys those are. */
 static size_t soften_row(const struct inputs *in, struct oracle_results *ret, size_t b, size_t h, size_t i)
 {
-    const double *sinks = in->params->sinks;
+    const double *sinks = is_padding(in->params, b, i) ? NULL : in->params->sinks;
     size_t row = (b * in->H + h) * in->Tq + i, visible_count = 0;
     const double *s = ret->masked_scores + row * in->Tk;
     double *w = ret->weights + row * in->Tk;
@@ -153,7 +168,7 @@ static void compute_row(const struct inputs *in, struct oracle_results *ret, siz
     ret->magnitudes[row] = in->params->sinks ? fabs(in->params->sinks[h]) : 0;
     for (size_t j = 0; j < in->Tk; j++)
         score_pair(in, ret, b, h, i, j);
-    if (soften_row(in, ret, b, h, i) == 0)
+    if (soften_row(in, ret, b, h, i) == 0 && !is_padding(in->params, b, i))
         ret->masked_row_count++;
     for (size_t j = 0; j < in->Tk; j++)
         ret->mean_weights[(b * in->Tq + i) * in->Tk + j] += ret->weights[row * in->Tk + j] / (double)in->H;

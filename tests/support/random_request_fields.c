@@ -22,6 +22,42 @@ static enum random_tensor_form draw_flat_form(const struct random_tensor *t, str
     return t->rank == 1 && draw_chance(d, 0.7) ? FORM_NESTED : FORM_FLAT;
 }
 
+/* [T] or [B,T] positions: in order with gaps and repetitions, or rolled as a cache that overwrites its oldest keys. */
+static void list_positions(struct random_request *c, enum random_tensor_name name, size_t tokens, struct draw *d)
+{
+    struct random_tensor *t = &c->tensors[name];
+    bool shared = !c->has_batch || draw_chance(d, 0.3), rolled = draw_chance(d, 0.3);
+    set_numbers(t, shared ? 1 : 2, shared ? &tokens : (const size_t[]){c->B, tokens});
+    t->form = draw_flat_form(t, d);
+    for (size_t b = 0; tokens > 0 && b < (shared ? 1 : c->B); b++) {
+        int64_t position = draw_integer(d, -(int64_t)tokens, 3);
+        size_t start = rolled ? draw_size(d, 0, tokens) : 0;
+        for (size_t k = 0; k < tokens; k++) {
+            t->values[b * tokens + (start + k) % tokens] = (double)position;
+            position += draw_chance(d, 0.2) ? draw_integer(d, 0, 4) : 1;
+        }
+    }
+}
+
+/* Positions of each item or of each token, instead of one offset. */
+static void draw_lists(struct random_request *c, struct draw *d)
+{
+    size_t Tk = c->Tpast + c->Tnew;
+    if (c->has_batch && draw_chance(d, 0.3)) {
+        struct random_tensor *t = &c->tensors[RANDOM_QUERY_OFFSET];
+        c->has_query_offset = false;
+        set_numbers(t, 1, &c->B);
+        t->form = draw_flat_form(t, d);
+        for (size_t b = 0; b < c->B; b++)
+            t->values[b] = (double)draw_integer(d, -(int64_t)c->Tq - 2, (int64_t)Tk + 3);
+    } else if (draw_chance(d, 0.7)) {
+        c->has_query_offset = false;
+        list_positions(c, RANDOM_QUERY_POSITIONS, c->Tq, d);
+    }
+    if (draw_chance(d, 0.6))
+        list_positions(c, RANDOM_KEY_POSITIONS, Tk, d);
+}
+
 static void draw_positions(struct random_request *c, struct draw *d)
 {
     static const char *const corners[] = {"true", "\"top_left\"", "\"bottom_right\""};
@@ -42,6 +78,8 @@ static void draw_positions(struct random_request *c, struct draw *d)
         c->query_offset = corner;
     else if (c->has_query_offset)
         c->query_offset = draw_chance(d, 0.05) ? 100000 : draw_integer(d, -Tq - 2, Tk + 3);
+    if (which == 0 && draw_chance(d, 0.25))
+        draw_lists(c, d);
     c->has_window = draw_chance(d, 0.25);
     c->window_left = c->window_right = -1;
     if (c->has_window) {
@@ -50,17 +88,14 @@ static void draw_positions(struct random_request *c, struct draw *d)
     }
 }
 
-/* Keys at and after a length are padding: now and then NaN and infinities, which must reach nothing. */
-static void draw_key_lengths(struct random_request *c, struct draw *d)
+/* Tokens at and after a length are padding. */
+static void draw_lengths(struct random_request *c, enum random_tensor_name name, size_t tokens, struct draw *d)
 {
-    size_t Tk = c->Tpast + c->Tnew;
-    struct random_tensor *t = &c->tensors[RANDOM_KEY_LENGTHS];
-    if (!draw_chance(d, 0.25))
-        return;
+    struct random_tensor *t = &c->tensors[name];
     set_numbers(t, c->has_batch ? 1 : 0, &c->B);
     t->form = draw_flat_form(t, d);
     for (size_t b = 0; b < c->B; b++)
-        t->values[b] = (double)draw_size(d, draw_chance(d, 0.1) ? 0 : Tk / 2, Tk);
+        t->values[b] = (double)draw_size(d, draw_chance(d, 0.1) ? 0 : tokens / 2, tokens);
 }
 
 static double draw_poison(struct draw *d)
@@ -69,6 +104,7 @@ static double draw_poison(struct draw *d)
     return poisons[draw_size(d, 0, 2)];
 }
 
+/* Padding holds NaN and infinities now and then, which must reach nothing. */
 static void poison_padding(struct random_request *c, struct draw *d)
 {
     static const enum random_tensor_name names[] = {RANDOM_KEY, RANDOM_VALUE};
@@ -173,7 +209,10 @@ static void draw_reply(struct random_request *c, struct draw *d)
 void random_request_draw_fields(struct random_request *c, struct draw *draw)
 {
     draw_positions(c, draw);
-    draw_key_lengths(c, draw);
+    if (draw_chance(draw, 0.25))
+        draw_lengths(c, RANDOM_KEY_LENGTHS, c->Tpast + c->Tnew, draw);
+    if (draw_chance(draw, 0.12))
+        draw_lengths(c, RANDOM_QUERY_LENGTHS, c->Tq, draw);
     poison_padding(c, draw);
     draw_mask(c, draw);
     draw_biases(c, draw);

@@ -251,6 +251,10 @@ void random_request_write(struct random_request *c, struct draw *draw)
         {"alibi", RANDOM_ALIBI},
         {"past_value", RANDOM_PAST_VALUE},
         {"sinks", RANDOM_SINKS},
+        {"query_offset", RANDOM_QUERY_OFFSET},
+        {"query_positions", RANDOM_QUERY_POSITIONS},
+        {"key_positions", RANDOM_KEY_POSITIONS},
+        {"query_lengths", RANDOM_QUERY_LENGTHS},
         {"key_lengths", RANDOM_KEY_LENGTHS},
     };
     struct fields fields = {.draw = draw};

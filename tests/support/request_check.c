@@ -189,13 +189,30 @@ static void check_window(const struct checking *c)
     json_decref(want);
 }
 
+static void check_query_offset(const struct checking *c)
+{
+    json_t *offset = answer_field(c->answer, "query_offset");
+    struct json_tensor offsets = json_tensor_read(json_is_number(offset) ? NULL : offset, false);
+    json_t *want = answer_field(c->answer, "query_positions") != NULL ? json_null()
+                   : offsets.present                                  ? json_array()
+                                                    : json_integer((json_int_t)c->answer->query_offset);
+    for (size_t b = 0; offsets.present && b < offsets.count; b++)
+        json_array_append_new(want, json_integer((json_int_t)offsets.values[b]));
+    check_member(c, c->applied, "query_offset", want);
+    json_tensor_done(&offsets);
+    json_decref(want);
+}
+
 static void check_conventions(const struct checking *c)
 {
     const struct request_answer *answer = c->answer;
     json_t *causal = answer_field(answer, "causal"), *semantics = answer_field(answer, "mask_semantics");
     json_t *softcap = answer_field(answer, "softcap");
     check_number(c, "scale", answer->scale);
-    check_number(c, "query_offset", (double)answer->query_offset);
+    check_query_offset(c);
+    static const char *const marks[] = {"query_positions", "key_positions", "query_lengths", "key_lengths"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        check_applied(c, marks[i], answer_field(answer, marks[i]) == NULL ? NULL : json_true());
     check_number(c, "num_heads", (double)answer->H);
     check_number(c, "num_kv_heads", (double)answer->Hkv);
     check_number(c, "head_size", (double)answer->D);
@@ -264,6 +281,8 @@ static void check_warnings(const struct checking *c)
 {
     const json_t *warnings = json_object_get(c->reply, "warnings");
     bool offset = answer_field(c->answer, "query_offset") != NULL, causal = is_true(c, "causal");
+    bool listed = answer_field(c->answer, "query_positions") != NULL, keys = answer_field(c->answer, "key_positions") != NULL;
+    bool counted = causal || counts_positions(c);
     char rows[64];
     (void)snprintf(rows, sizeof rows, "%zu row", masked_rows(c));
     const struct {
@@ -272,8 +291,13 @@ static void check_warnings(const struct checking *c)
     } all[] = {
         {masked_rows(c) > 0, rows},
         {c->answer->mask_is_bits, "0 and 1"},
-        {counts_positions(c) && !offset && !causal && c->answer->Tpast == 0 && c->answer->Tq != c->answer->Tk, "position 0"},
-        {offset && !causal && !counts_positions(c), "query_offset has no effect"},
+        {counts_positions(c) && !offset && !listed && !keys && !causal && c->answer->Tpast == 0 &&
+             c->answer->Tq != c->answer->Tk,
+         "first query at position 0"},
+        {counted && keys && !offset && !listed, "key_positions say where keys stand"},
+        {offset && !counted, "query_offset has no effect"},
+        {listed && !counted, "query_positions has no effect"},
+        {keys && !counted, "key_positions has no effect"},
         {answer_field(c->answer, "lse_base") != NULL && !wants(c, "lse"), "lse_base has no effect"},
         {answer_field(c->answer, "mask_semantics") != NULL && !mask_is_boolean(c), "mask_semantics has no effect"},
     };

@@ -248,6 +248,17 @@ static void set_results(struct request_answer *answer, const struct oracle_resul
     answer->masked_row_count = oracle->masked_row_count;
 }
 
+/* How many tokens of each item are none of padding. New. */
+static size_t *token_counts(const struct request_answer *answer, const char *name, size_t tokens)
+{
+    struct json_tensor lengths = json_tensor_read(answer_field(answer, name), false);
+    size_t *ret = test_alloc(answer->B, sizeof *ret);
+    for (size_t b = 0; b < answer->B; b++)
+        ret[b] = lengths.present ? (size_t)lengths.values[b] : tokens;
+    json_tensor_done(&lengths);
+    return ret;
+}
+
 /* Everything behind the inputs. */
 static void answer_results(struct request_answer *answer)
 {
@@ -256,14 +267,9 @@ static void answer_results(struct request_answer *answer)
     answer->mask = json_tensor_read(answer_field(answer, "mask"), answer->is_f32);
     answer->scale = number_field(answer, "scale", 1 / sqrt((double)answer->D));
     struct json_tensor window = json_tensor_read(answer_field(answer, "window"), false);
-    struct json_tensor lengths = json_tensor_read(answer_field(answer, "key_lengths"), false);
+    size_t *query_ends = token_counts(answer, "query_lengths", answer->Tq),
+           *key_ends = token_counts(answer, "key_lengths", answer->Tk);
     json_t *causal = answer_field(answer, "causal");
-    int64_t *offsets = test_alloc(answer->B, sizeof *offsets);
-    size_t *ends = test_alloc(answer->B, sizeof *ends);
-    for (size_t b = 0; b < answer->B; b++) {
-        offsets[b] = answer->query_offset;
-        ends[b] = lengths.present ? (size_t)lengths.values[b] : answer->Tk;
-    }
     struct attention_params params = {
         .query = view_of(&answer->query),
         .key = view_of(&answer->present_key),
@@ -273,8 +279,10 @@ static void answer_results(struct request_answer *answer)
         .causal = causal != NULL && !json_is_false(causal),
         .window_left = window.present ? (int64_t)window.values[0] : -1,
         .window_right = window.present ? (int64_t)window.values[1] : -1,
-        .query_offsets = offsets,
-        .key_lengths = ends,
+        .query_positions = {.given = answer->query_positions, .item_stride = answer->Tq},
+        .key_positions = {.given = answer->key_positions, .item_stride = answer->Tk},
+        .query_lengths = query_ends,
+        .key_lengths = key_ends,
         .alibi_slopes = per_head(answer, "alibi"),
         .sinks = per_head(answer, "sinks"),
     };
@@ -285,9 +293,8 @@ static void answer_results(struct request_answer *answer)
     set_results(answer, &oracle);
     oracle_results_done(&oracle);
     json_tensor_done(&window);
-    json_tensor_done(&lengths);
-    free(offsets);
-    free(ends);
+    free(query_ends);
+    free(key_ends);
     free((void *)params.alibi_slopes);
     free((void *)params.sinks);
     free(mask);
@@ -304,6 +311,8 @@ void request_answer_init(struct request_answer *ret, json_t *request)
 
 void request_answer_done(struct request_answer *answer)
 {
+    free(answer->query_positions);
+    free(answer->key_positions);
     struct json_tensor *const tensors[] = {&answer->x,    &answer->context,     &answer->value_context, &answer->query,
                                            &answer->key,  &answer->value,       &answer->past_key,      &answer->past_value,
                                            &answer->mask, &answer->present_key, &answer->present_value};

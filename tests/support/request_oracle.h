@@ -48,7 +48,8 @@ struct request_answer {
     bool has_batch, has_heads;
     bool rank4, tokens_first; /* the order in memory of query, key and value; without a head axis: tokens first */
     size_t B, H, Hkv, Tq, Tpast, Tnew, Tk, D, Dv;
-    int64_t query_offset;
+    int64_t query_offset;                     /* where it is one integer */
+    int64_t *query_positions, *key_positions; /* [B,Tq] [B,Tk]; owned */
     double scale;
 
     struct json_tensor x, context, value_context;

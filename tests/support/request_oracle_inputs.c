@@ -6,6 +6,7 @@
 #include "tests/support/check.h"
 #include "tests/support/request_oracle.h"
 #include "tests/support/torch_random.h"
+#include "tests/support/view.h"
 
 static const char *const layer_names[LAYER_COUNT] = {"key", "query", "value", "output"};
 
@@ -215,31 +216,52 @@ static void inputs_of_tensors(struct request_answer *answer)
 
 /* ---- positions ---- */
 
-static void find_offset(struct request_answer *answer)
+/* [B,tokens]: as the request lists them, for each item or for all, or counted from `first`, one an item. New. */
+static int64_t *positions_of(const struct request_answer *answer, const char *name, size_t tokens, const int64_t *first)
+{
+    struct json_tensor list = json_tensor_read(answer_field(answer, name), false);
+    int64_t *ret = test_alloc(answer->B * tokens, sizeof *ret);
+    for (size_t k = 0; k < answer->B * tokens; k++)
+        ret[k] = list.present ? (int64_t)list.values[list.rank == 2 ? k : k % tokens]
+                              : (first == NULL ? 0 : first[k / tokens]) + (int64_t)(k % tokens);
+    json_tensor_done(&list);
+    return ret;
+}
+
+static void find_positions(struct request_answer *answer)
 {
     json_t *offset = answer_field(answer, "query_offset"), *causal = answer_field(answer, "causal");
     const char *corner = json_is_string(causal) ? json_string_value(causal) : "";
+    int64_t *first = test_alloc(answer->B, sizeof *first);
     answer->Tk = answer->Tpast + answer->Tnew;
     answer->query_offset = (int64_t)answer->Tpast;
-    if (offset != NULL)
+    if (json_is_number(offset))
         answer->query_offset = (int64_t)json_number_value(offset);
     else if (strcmp(corner, "top_left") == 0)
         answer->query_offset = 0;
     else if (strcmp(corner, "bottom_right") == 0)
         answer->query_offset = (int64_t)answer->Tk - (int64_t)answer->Tq;
+    struct json_tensor offsets = json_tensor_read(json_is_number(offset) ? NULL : offset, false);
+    for (size_t b = 0; b < answer->B; b++)
+        first[b] = offsets.present ? (int64_t)offsets.values[b] : answer->query_offset;
+    answer->query_positions = positions_of(answer, "query_positions", answer->Tq, first);
+    answer->key_positions = positions_of(answer, "key_positions", answer->Tk, NULL);
+    json_tensor_done(&offsets);
+    free(first);
 }
 
 /* RoPE: rotates pair i of the first `dims` by position * base^(-2i/dims). */
-static void rotate(const struct request_answer *answer, struct json_tensor *json_tensor, int64_t first_position, json_t *rope)
+static void rotate(const struct request_answer *answer, struct json_tensor *json_tensor, const int64_t *positions,
+                   size_t item_stride, json_t *rope)
 {
-    const size_t T = json_tensor->shape[2], D = json_tensor->shape[3];
+    const size_t H = json_tensor->shape[1], T = json_tensor->shape[2], D = json_tensor->shape[3];
     json_t *dims_json = json_object_get(rope, "dims"), *base_json = json_object_get(rope, "base");
     bool half = strcmp(json_string_value(json_object_get(rope, "style")), "half") == 0;
     size_t dims = dims_json == NULL || json_is_null(dims_json) ? D : (size_t)json_number_value(dims_json);
     double base = base_json == NULL || json_is_null(base_json) ? 10000 : json_number_value(base_json);
     json_tensor_allow(json_tensor);
     for (size_t row = 0; D > 0 && row < json_tensor->count / D; row++) {
-        double position = (double)(first_position + (int64_t)(row % T));
+        double position = (double)positions[row / T / H * item_stride + row % T];
         for (size_t i = 0; i < dims / 2; i++) {
             size_t a = row * D + (half ? i : 2 * i), b = row * D + (half ? i + dims / 2 : 2 * i + 1);
             double angle = position * pow(base, -2 * (double)i / (double)dims);
@@ -272,10 +294,10 @@ void answer_inputs(struct request_answer *answer)
         inputs_of_tokens(answer, &random);
     else
         inputs_of_tensors(answer);
-    find_offset(answer);
+    find_positions(answer);
     json_t *rope = answer_field(answer, "rope");
     if (rope != NULL) {
-        rotate(answer, &answer->query, answer->query_offset, rope);
-        rotate(answer, &answer->key, (int64_t)answer->Tpast, rope);
+        rotate(answer, &answer->query, answer->query_positions, answer->Tq, rope);
+        rotate(answer, &answer->key, answer->key_positions + answer->Tpast, answer->Tk, rope);
     }
 }

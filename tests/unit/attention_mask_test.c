@@ -255,7 +255,7 @@ static void edges_at_every_place_of_a_panel(void **state)
         const int64_t offset = 540 + place;
         kernel_in_turn((size_t)place / 8);
         attention_case_init(&c, &dims, CASE_CAUSAL, (uint64_t)place);
-        c.params.query_offsets = &offset;
+        c.params.query_positions.first = &offset;
         if (place % 2 == 1)
             c.params.window_left = 300;
         check_case(&c, 1U << RESULT_OUTPUT, NULL);
@@ -288,7 +288,7 @@ static void fully_masked_rows_are_zero(void **state)
             c.params.window_right = 3;
         else
             c.params.key_lengths = no_keys;
-        c.params.query_offsets = before_all;
+        c.params.query_positions.first = before_all;
         check_case(&c, RESULTS_ALL, NULL);
 
         struct case_results r;

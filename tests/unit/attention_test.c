@@ -226,7 +226,7 @@ static void far_positions(void **state)
                 struct attention_case c;
                 attention_case_init(&c, &dims, 0, o);
                 c.params.causal = (left + right) % 2 == 1;
-                c.params.query_offsets = &offsets[o];
+                c.params.query_positions.first = &offsets[o];
                 c.params.window_left = windows[left];
                 c.params.window_right = windows[right];
                 check_case(&c, RESULTS_ALL, NULL);

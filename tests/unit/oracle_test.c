@@ -81,10 +81,10 @@ static void causal_corners(void **state)
     struct attention_params params = uniform(2, 4, value);
     params.causal = true;
     check(&params, (double[]){1, 1.5}, (double[]){1, 0, 0, 0, 0.5, 0.5, 0, 0});
-    params.query_offsets = (const int64_t[]){2};
+    params.query_positions.first = (const int64_t[]){2};
     const double third = 1.0 / 3;
     check(&params, (double[]){2, 2.5}, (double[]){third, third, third, 0, 0.25, 0.25, 0.25, 0.25});
-    params.query_offsets = (const int64_t[]){-1};
+    params.query_positions.first = (const int64_t[]){-1};
     check(&params, (double[]){0, 1}, (double[]){0, 0, 0, 0, 1, 0, 0, 0});
 }
 
@@ -201,7 +201,7 @@ static void alibi_halves(void **state)
     double value[] = {0, 0, 7};
     struct attention_params params = uniform(1, 3, value);
     params.alibi_slopes = (const double[]){log(2)};
-    params.query_offsets = (const int64_t[]){1};
+    params.query_positions.first = (const int64_t[]){1};
     check(&params, (double[]){1.75}, (double[]){0.25, 0.5, 0.25});
 }
 
