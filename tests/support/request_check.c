@@ -195,7 +195,7 @@ static void check_query_offset(const struct checking *c)
     struct json_tensor offsets = json_tensor_read(json_is_number(offset) ? NULL : offset, false);
     json_t *want = answer_field(c->answer, "query_positions") != NULL ? json_null()
                    : offsets.present                                  ? json_array()
-                                                    : json_integer((json_int_t)c->answer->query_offset);
+                                                                      : json_integer((json_int_t)c->answer->query_offset);
     for (size_t b = 0; offsets.present && b < offsets.count; b++)
         json_array_append_new(want, json_integer((json_int_t)offsets.values[b]));
     check_member(c, c->applied, "query_offset", want);
