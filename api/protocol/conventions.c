@@ -1,5 +1,6 @@
 #include "api/protocol/conventions.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "core/size.h"
