@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "server/http/daemon.h"
 #include "server/setup/health_check.h"
+#include "server/setup/once.h"
 #include "server/setup/signals.h"
 #include "server/setup/supervisor.h"
 #include "server/work/clock.h"
@@ -99,13 +100,17 @@ int main(int argument_count, char **arguments)
     if (!options_resolve(&options, &machine, &err))
         return fail(&err);
 
-    signals_init();
+    if (options.once == NULL) /* as a filter, --once ends by what ends any other */
+        signals_init();
     (void)mallopt(M_ARENA_MAX, 1); /* malloc_trim does not trim the top of any other */
     (void)mallopt(M_MMAP_THRESHOLD, MALLOC_MAPPED_BYTES_MIN);
     (void)mallopt(M_TRIM_THRESHOLD, MALLOC_KEPT_BYTES_MAX);
     api_init();
     if (options.kernel != NULL && !api_use_kernel(options.kernel, &err))
         return fail(&err);
+
+    if (options.once != NULL)
+        return (int)once(&options, stdin, stdout);
 
     struct log *log = log_start(options.log_format, &err);
     if (log == NULL)

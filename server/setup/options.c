@@ -13,11 +13,11 @@
 #define OPTION_NAME_BYTES_MAX 64
 #define OPTIONS_COUNT (sizeof option_table / sizeof option_table[0])
 
-enum option_kind { OPTION_TEXT, OPTION_NUMBER, OPTION_SIZE };
+enum option_kind { OPTION_TEXT, OPTION_NUMBER, OPTION_SIZE, OPTION_FLAG };
 
 struct option_rule {
-    const char *name; /* without the dashes; ATTND_NAME in the environment */
-    const char *value_name;
+    const char *name;       /* without the dashes; ATTND_NAME in the environment */
+    const char *value_name; /* of a flag: "" or "[=VALUE]", since it has one only behind an equals sign */
     const char *help;
     enum option_kind kind;
     size_t offset; /* of the field in struct options */
@@ -67,18 +67,30 @@ static const struct option_rule option_table[] = {
      OPTION_TEXT, FIELD(kernel), 0, 0},
     {"health-check", "URL", "ask a daemon, exit 0 if it is well, 1 if not; /health/ready asks the one at --listen", OPTION_TEXT,
      FIELD(health_check_url), 0, 0},
+    {"once", "[=PATH]", "answer the request on stdin as POST PATH, exit 0 for 200, 1 for 4xx, 3 for 5xx (/attention)",
+     OPTION_FLAG, FIELD(once_path), 0, 0},
+    {"content-type", "TYPE", "of the request of --once (application/json)", OPTION_TEXT, FIELD(content_type), 0, 0},
+    {"accept", "TYPE", "of the reply of --once (application/json)", OPTION_TEXT, FIELD(accept), 0, 0},
 };
+
+/* Says what to do instead of serving: not read from the environment. */
+static bool is_of_one_run(const struct option_rule *rule)
+{
+    return rule->offset == FIELD(health_check_url) || rule->offset == FIELD(once_path) || rule->offset == FIELD(content_type) ||
+           rule->offset == FIELD(accept);
+}
 
 static void print_help(void)
 {
     (void)printf("attnd: an HTTP daemon that computes attention\n\nUsage: attnd [OPTION]...\n\n");
     for (size_t i = 0; i < OPTIONS_COUNT; i++) {
         char left[OPTION_NAME_BYTES_MAX];
-        (void)snprintf(left, sizeof left, "--%s %s", option_table[i].name, option_table[i].value_name);
+        (void)snprintf(left, sizeof left, "--%s%s%s", option_table[i].name, option_table[i].kind == OPTION_FLAG ? "" : " ",
+                       option_table[i].value_name);
         (void)printf("  %-28s %s\n", left, option_table[i].help);
     }
     (void)printf("  %-28s %s\n  %-28s %s\n", "--help", "print this", "--version", "print the version");
-    (void)printf("\nEach option but --health-check is also read from the environment: --max-body is ATTND_MAX_BODY.\n"
+    (void)printf("\nEach option before --health-check is also read from the environment: --max-body is ATTND_MAX_BODY.\n"
                  "The command line wins. BYTES takes K, M and G. Parentheses hold the defaults. The first line on stdout\n"
                  "tells the address; the log goes to stderr. SIGTERM and SIGINT let running requests finish, a second one\n"
                  "does not. SIGHUP reads --api-key-file, --tls-cert and --tls-key again.\n");
@@ -135,9 +147,9 @@ static bool set_option(struct options *options, const struct option_rule *rule, 
                        struct error *err)
 {
     void *field = (char *)options + rule->offset;
-    if (rule->kind != OPTION_TEXT)
+    if (rule->kind == OPTION_NUMBER || rule->kind == OPTION_SIZE)
         return set_number(rule, shown, value, field, err);
-    if (value[0] == '\0')
+    if (value[0] == '\0' && rule->kind != OPTION_FLAG)
         return error_set(err, ERROR_INVALID, "%s: the value is empty", shown);
     *(const char **)field = value;
     return true;
@@ -162,7 +174,7 @@ static bool read_environment(struct options *options, struct error *err)
         const char *value = getenv(name);
         bool locks =
             rule->offset == FIELD(api_key_file) || rule->offset == FIELD(tls_cert_file) || rule->offset == FIELD(tls_key_file);
-        if (value == NULL || (value[0] == '\0' && !locks) || rule->offset == FIELD(health_check_url))
+        if (value == NULL || (value[0] == '\0' && !locks) || is_of_one_run(rule))
             continue;
         if (!set_option(options, rule, name, value, err))
             return false;
@@ -204,7 +216,10 @@ static bool read_arguments(char *const *arguments, size_t count, struct options 
             return error_set(err, ERROR_INVALID,
                              nearest != NULL ? "unknown option %s; did you mean --%s?" : "unknown option %s", shown, nearest);
         }
-        const char *value = argument[length] == '=' ? argument + length + 1 : ++i < count ? arguments[i] : NULL;
+        const char *value = argument[length] == '='     ? argument + length + 1
+                            : rule->kind == OPTION_FLAG ? ""
+                            : ++i < count               ? arguments[i]
+                                                        : NULL;
         if (value == NULL)
             return error_set(err, ERROR_INVALID, "%s needs a value: %s", shown, rule->value_name);
         if (!set_option(options, rule, shown, value, err))

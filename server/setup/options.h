@@ -23,6 +23,8 @@
 /* Which replies are compressed for clients that accept gzip. */
 enum options_gzip { OPTIONS_GZIP_JSON, OPTIONS_GZIP_ALL, OPTIONS_GZIP_OFF };
 
+struct api_protocol;
+
 struct options {
     /* Strings are borrowed from the command line and the environment; NULL where not given. */
     const char *listen;
@@ -35,6 +37,8 @@ struct options {
     const char *gzip_name;
     const char *health_check_url;
     const char *kernel;
+    const char *once_path;             /* "" where it was given without one */
+    const char *content_type, *accept; /* of --once */
     const char *socket_mode_text;
 
     /* 0 until options_resolve where not given. */
@@ -52,6 +56,7 @@ struct options {
     char web_root_found[OPTIONS_PATH_BYTES_MAX]; /* what web_root points to where it was not given */
     enum options_gzip gzip;
     mode_t socket_mode;
+    const struct api_protocol *once; /* of once_path; NULL: serve */
 };
 
 enum options_outcome {

@@ -128,6 +128,23 @@ static bool resolve_log_format(struct options *options, struct error *err)
     return true;
 }
 
+/* --once=PATH is answered by the protocol of that path. */
+static bool resolve_once(struct options *options, struct error *err)
+{
+    const char *path =
+        options->once_path != NULL && options->once_path[0] != '\0' ? options->once_path : api_protocol_attention.name;
+    if (options->once_path == NULL && (options->content_type != NULL || options->accept != NULL))
+        return error_set(err, ERROR_INVALID, "%s is for --once", options->accept != NULL ? "--accept" : "--content-type");
+    for (size_t i = 0; i < API_PROTOCOL_COUNT && options->once_path != NULL; i++) {
+        options->once = api_protocols[i];
+        if (strcmp(path, options->once->name) == 0)
+            return true;
+    }
+    if (options->once_path == NULL)
+        return true;
+    return error_set(err, ERROR_INVALID, "--once: nothing computes at \"%s\"; as %s does", path, api_protocol_attention.name);
+}
+
 static bool resolve_socket_mode(struct options *options, struct error *err)
 {
     enum { MODE_DIGITS_MAX = 4, MODE_MAX = 0777 };
@@ -209,7 +226,8 @@ bool options_resolve(struct options *options, const struct machine *machine, str
         return false;
     options->queue_items_max = number_or(options->queue_items_max, options->connections_max);
     return resolve_memory(options, machine, err) && check_machine(options, machine, err) && resolve_log_format(options, err) &&
-           resolve_gzip(options, err) && resolve_socket_mode(options, err) && check_cors_origin(options, err);
+           resolve_gzip(options, err) && resolve_socket_mode(options, err) && resolve_once(options, err) &&
+           check_cors_origin(options, err);
 }
 
 void options_log(const struct options *options, const struct machine *machine, struct log *log)
