@@ -15,6 +15,7 @@ enum dtype {
     DTYPE_F32,
     DTYPE_F64,
     DTYPE_BOOL, /* one byte an element, 0 or 1 */
+    DTYPE_I64,  /* of results that are indices */
 };
 
 struct tensor {
@@ -27,7 +28,7 @@ struct tensor {
 
 static inline size_t dtype_bytes(enum dtype dtype)
 {
-    return dtype == DTYPE_F64 ? sizeof(double) : dtype == DTYPE_F32 ? sizeof(float) : 1;
+    return dtype == DTYPE_F64 || dtype == DTYPE_I64 ? 8 : dtype == DTYPE_F32 ? sizeof(float) : 1;
 }
 
 /* A row-major view: the last axis has stride 1. */
@@ -49,6 +50,15 @@ static inline void *tensor_row(const struct tensor *t, size_t i, size_t j, size_
 {
     ptrdiff_t at = (ptrdiff_t)i * t->stride[0] + (ptrdiff_t)j * t->stride[1] + (ptrdiff_t)k * t->stride[2];
     return (char *)t->data + at * (ptrdiff_t)dtype_bytes(t->dtype);
+}
+
+/* Sets the element at `at`, in elements from `row`, of a float32 or float64 view. */
+static inline void tensor_set_real(const struct tensor *t, void *row, ptrdiff_t at, double x)
+{
+    if (t->dtype == DTYPE_F32)
+        ((float *)row)[at] = (float)x;
+    else
+        ((double *)row)[at] = x;
 }
 
 /* Copies a (B,H,T,D) view's elements to another of the same shape and dtype. */

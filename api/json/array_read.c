@@ -75,6 +75,8 @@ static inline const char *read_element(struct array_reader *reader, enum dtype d
         if (after != NULL)
             return after;
         break;
+    case DTYPE_I64: /* never read */
+        break;
     }
     return read_special(reader, i, at, ret);
 }
@@ -127,6 +129,8 @@ static const char *read_row_of(struct array_reader *reader, size_t first, size_t
         return read_row(reader, DTYPE_F64, count, first, last, at, ret);
     case DTYPE_BOOL:
         return read_row(reader, DTYPE_BOOL, count, first, last, at, ret);
+    case DTYPE_I64: /* never read */
+        break;
     }
     return NULL;
 }

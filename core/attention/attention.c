@@ -4,6 +4,7 @@
 #include "core/attention/mask.h"
 #include "core/attention/memory.h"
 #include "core/attention/plan.h"
+#include "core/attention/reduce.h"
 #include "core/attention/split_kv.h"
 #include "core/attention/store.h"
 #include "core/size.h"
@@ -74,6 +75,7 @@ static void head_groups_run(struct attention_plan *plan)
             executor_run(plan->runner, head_group / plan->Hkv * plan->block_count, task_run_mean, plan);
         else
             executor_run(plan->runner, head_group * (plan->H / plan->Hkv) * plan->block_count, task_run, plan);
+        attention_reduce_run(plan, plan->group_first * (plan->H / plan->Hkv), head_group * (plan->H / plan->Hkv));
     }
 }
 
@@ -109,6 +111,7 @@ bool attention_compute(const struct attention_params *params, struct attention_r
     attention_plan_init(&plan, params, results, executor);
     if (plan.B == 0 || plan.H == 0 || plan.Tq == 0) {
         mean_of_none(&plan);
+        attention_reduce_none(&plan);
         return true;
     }
     attention_plan_check(&plan);

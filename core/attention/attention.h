@@ -16,10 +16,11 @@
  *
  * Shapes   query (B,H,Tq,D)  key (B,Hkv,Tk,D)  value (B,Hkv,Tk,Dv), any strides; all float32 or all float64
  * Memory   borrows everything; scratch comes from the arena: one packed copy of keys and values, a few bytes for each query, and for
- *          each worker what does not grow with Tq. A worker's part grows with Tk only where weights are asked for.
+ *          each worker what does not grow with Tq. A worker's part grows with Tk only where weights are asked for. Sums over queries
+ *          need a few numbers a row, and pooled weights up to twice their own size for each worker.
  * Fails    no_memory, deadline; the results are then undefined.
- * Threads  reentrant. Tiles have fixed sizes: the bits of an item don't depend on B, on the executor, or on which results
- *          are asked for. */
+ * Threads  reentrant. Tiles have fixed sizes, and sums over queries go in their order: the bits of an item don't depend on B, on
+ *          the executor, or on which results are asked for. */
 #ifndef ATTND_CORE_ATTENTION_ATTENTION_H
 #define ATTND_CORE_ATTENTION_ATTENTION_H
 
@@ -57,7 +58,17 @@ struct attention_results {
     struct tensor capped_scores; /* (B,H,Tq,Tk), after softcap */
     struct tensor masked_scores; /* (B,H,Tq,Tk), what softmax sees; -infinity where masked */
     struct tensor lse;           /* (B,H,Tq), the logarithm of the row's denominator */
-    size_t masked_row_count;     /* written: rows (b,h,i) with every key masked, padding not counted */
+
+    /* Reductions of the weights w, which are never held whole for them. */
+    struct tensor key_sums;       /* (B,H,Tk), the sum of w over the queries: how much each key receives */
+    struct tensor entropy;        /* (B,H,Tq), -sum_j w*ln(w); a sink is in the denominator alone */
+    struct tensor top_indices;    /* (B,H,Tq,k), DTYPE_I64: visible keys by falling score, ties by rising index; -1: no more */
+    struct tensor top_weights;    /* (B,H,Tq,k): theirs; 0 where there are no more */
+    struct tensor pooled_weights; /* (B,H,m,n), m <= max(Tq,1), n <= max(Tk,1): over rows floor(i*Tq/m) to floor((i+1)*Tq/m) - 1
+                                   * and keys likewise, the mean, masked cells counting 0, or the largest */
+    bool pool_max;                /* pooled_weights: the largest */
+
+    size_t masked_row_count; /* written: rows (b,h,i) with every key masked, padding not counted */
 };
 
 /* The most that attention_compute takes of its arena. */

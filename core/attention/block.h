@@ -16,6 +16,15 @@ struct attention_block {
 void attention_block_init(const struct attention_plan *plan, size_t b, size_t g, size_t head, size_t queries,
                           size_t first_query, size_t rows, struct attention_block *ret);
 
+/* Keys [first, end) of one head, over which the second sweep sums up the weights of all queries: struct attention_results'
+ * key_sums, and the cells of pooled_weights that lie in the span. */
+struct attention_span {
+    size_t first, end;
+    size_t column;    /* the first of pooled_weights */
+    double *key_sums; /* [end - first]; NULL: not wanted */
+    double *cells;    /* [pool_rows, span_columns]; NULL: not wanted */
+};
+
 /* One precision's functions. */
 struct attention_block_functions {
     /* One tile of keys and values of key head g of item b into the plan's panels. */
@@ -23,6 +32,10 @@ struct attention_block_functions {
 
     /* A block over all its keys, to results. */
     void (*run)(struct attention_plan *plan, const struct attention_block *block, const struct attention_scratch *scratch);
+
+    /* The second sweep: adds the weights of a block of one head, whose row_norms are known, to a span. */
+    void (*reduce)(struct attention_plan *plan, const struct attention_block *block, const struct attention_scratch *scratch,
+                   const struct attention_span *span);
 
     /* A block over the keys [first, end) alone, leaving its softmax state in `state`, state_bytes large. */
     void (*run_split)(struct attention_plan *plan, const struct attention_block *block, const struct attention_scratch *scratch,

@@ -7,6 +7,8 @@
 #include "core/attention/block.h"
 #include "core/attention/exact_row.h"
 #include "core/attention/mask.h"
+#include "core/attention/reduce.h"
+#include "core/attention/top_keys.h"
 #include "core/size.h"
 
 #define MINUS_INFINITY (-(REAL)INFINITY)
@@ -79,8 +81,9 @@ static void NAME(tile_compute)(struct NAME(state) *state, const struct NAME(tile
         NAME(stage_values)(state, tile);
 }
 
-/* All rows over the keys [first, end), which lie within the block's. */
-static void NAME(keys_run)(struct NAME(state) *state, size_t first, size_t end)
+/* All rows over the keys [first, end), which lie within the block's, tile by tile. */
+static void NAME(keys_run)(struct NAME(state) *state, size_t first, size_t end,
+                           void compute(struct NAME(state) *, const struct NAME(tile) *))
 {
     for (; first < end; first = (first / KEY_TILE + 1) * KEY_TILE) {
         if (attention_should_stop(state->plan))
@@ -89,7 +92,7 @@ static void NAME(keys_run)(struct NAME(state) *state, size_t first, size_t end)
             struct NAME(tile) tile = NAME(tile_at)(state, first, end, row);
             NAME(tile_clip)(state, &tile);
             if (tile.count > 0)
-                NAME(tile_compute)(state, &tile);
+                compute(state, &tile);
         }
     }
 }
@@ -101,7 +104,7 @@ static void NAME(block_run)(struct attention_plan *plan, const struct attention_
     NAME(state_init)(&state, plan, block, scratch, true);
     NAME(keys_outside)(&state, 0, block->key_begin);
     NAME(keys_outside)(&state, block->key_end, plan->Tk);
-    NAME(keys_run)(&state, block->key_begin, block->key_end);
+    NAME(keys_run)(&state, block->key_begin, block->key_end, NAME(tile_compute));
     if (!attention_should_stop(plan))
         NAME(rows_finish)(&state);
 }
@@ -114,8 +117,10 @@ static void NAME(block_run_split)(struct attention_plan *plan, const struct atte
     size_t begin = size_max(first, block->key_begin);
     NAME(keys_outside)(state, first, size_min(end, block->key_begin));
     NAME(keys_outside)(state, size_max(first, block->key_end), end);
-    NAME(keys_run)(state, begin, size_min(end, block->key_end));
+    NAME(keys_run)(state, begin, size_min(end, block->key_end), NAME(tile_compute));
 }
+
+#include "core/attention/reduce.inc.h"
 
 static void NAME(block_merge_splits)(struct attention_plan *plan, void *const *state_memory, size_t count)
 {
@@ -131,6 +136,7 @@ extern const struct attention_block_functions NAME(attention_block);
 const struct attention_block_functions NAME(attention_block) = {
     .pack = NAME(pack),
     .run = NAME(block_run),
+    .reduce = NAME(block_reduce),
     .run_split = NAME(block_run_split),
     .state_bytes = sizeof(struct NAME(state)),
     .merge_splits = NAME(block_merge_splits),

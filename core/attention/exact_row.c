@@ -15,11 +15,7 @@ static double element(const struct tensor *t, const void *row, size_t j)
 
 static void element_set(const struct tensor *t, void *row, size_t j, double x)
 {
-    ptrdiff_t at = (ptrdiff_t)j * t->stride[3];
-    if (t->dtype == DTYPE_F32)
-        ((float *)row)[at] = (float)x;
-    else
-        ((double *)row)[at] = x;
+    tensor_set_real(t, row, (ptrdiff_t)j * t->stride[3], x);
 }
 
 double exact_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j)
@@ -117,13 +113,41 @@ static void row_write_weights(const struct attention_plan *plan, size_t b, size_
     }
 }
 
+double exact_weight(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j, double max, double sum)
+{
+    return attention_masked(plan, b, h, i, j) ? 0 : exp(masked_score(plan, b, h, i, j) - max) / sum;
+}
+
+static void row_write_entropy(const struct attention_plan *plan, size_t b, size_t h, size_t i, double max, double sum)
+{
+    const struct tensor *t = &plan->results->entropy;
+    double entropy = isnan(sum) ? sum : 0;
+    for (size_t j = 0; j < plan->Tk && !isnan(sum); j++) {
+        double weight = exact_weight(plan, b, h, i, j, max, sum);
+        if (weight > 0)
+            entropy -= weight * log(weight);
+    }
+    element_set(t, tensor_row(t, b, h, i), 0, entropy);
+}
+
+/* Of a row that is NaN all visible keys are ties. */
+static void row_write_top(const struct attention_plan *plan, size_t b, size_t h, size_t i, double max, double sum,
+                          struct top_keys *top)
+{
+    top->count = 0;
+    for (size_t j = 0; j < plan->Tk && !(isnan(sum) && top->count == top->capacity); j++)
+        if (!attention_masked(plan, b, h, i, j))
+            top_keys_insert(top, isnan(sum) ? 0 : masked_score(plan, b, h, i, j), j);
+    top_keys_store(plan, b, h, i, top, max, sum);
+}
+
 void exact_row_output(const struct attention_plan *plan, size_t b, size_t h, size_t i)
 {
     double max = row_max(plan, b, h, i);
     row_write_output(plan, b, h, i, max, row_sum(plan, b, h, i, max));
 }
 
-void exact_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights)
+void exact_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, void *ret_weights, struct top_keys *top)
 {
     double max = row_max(plan, b, h, i);
     double sum = row_sum(plan, b, h, i, max);
@@ -131,6 +155,12 @@ void exact_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, 
         row_write_output(plan, b, h, i, max, sum);
     if (ret_weights != NULL || plan->results->masked_scores.data != NULL)
         row_write_weights(plan, b, h, i, max, sum, ret_weights);
+    if (plan->results->entropy.data != NULL)
+        row_write_entropy(plan, b, h, i, max, sum);
+    if (plan->top > 0)
+        row_write_top(plan, b, h, i, max, sum, top);
+    if (plan->row_norms != NULL)
+        plan->row_norms[(b * plan->H + h) * plan->Tq + i] = (struct attention_row_norm){max, sum, ROW_EXACT};
     const struct tensor *lse = &plan->results->lse;
     if (lse->data != NULL)
         element_set(lse, tensor_row(lse, b, h, i), 0, attention_lse(plan, max, sum));

@@ -64,7 +64,37 @@ static void NAME(output_finish)(struct NAME(state) *state, size_t r)
         exact_row_output(plan, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
 }
 
-/* Weights, lse and output of a row of finite scores. */
+/* -sum w*ln(w): ln(sum) - terms/sum, less a sink's part. */
+static double NAME(row_entropy)(const struct NAME(state) *state, size_t r)
+{
+    const double *sinks = state->plan->params->sinks;
+    if (!state->has_visible_key[r])
+        return 0;
+    double log_sum = log(state->sum[r]), entropy = log_sum - state->terms[r] / state->sum[r];
+    if (sinks != NULL) {
+        double log_weight = sinks[NAME(row_head)(state, r)] - (double)state->max[r] - log_sum, weight = exp(log_weight);
+        entropy += weight > 0 ? weight * log_weight : 0;
+    }
+    return fmax(entropy, 0);
+}
+
+/* Entropy and largest weights of row r, and what the second sweep needs. */
+static void NAME(reductions_finish)(const struct NAME(state) *state, size_t r)
+{
+    const struct attention_plan *plan = state->plan;
+    size_t b = state->block->b, h = NAME(row_head)(state, r), i = NAME(row_query)(state, r);
+    if (plan->results->entropy.data != NULL)
+        *NAME(result_row)(state, &plan->results->entropy, r) = (ELEMENT)NAME(row_entropy)(state, r);
+    if (plan->top > 0) {
+        struct top_keys top = NAME(top_keys_of)(state, r);
+        top_keys_store(plan, b, h, i, &top, (double)state->max[r], state->sum[r]);
+    }
+    if (plan->row_norms != NULL)
+        plan->row_norms[(b * plan->H + h) * plan->Tq + i] = (struct attention_row_norm){
+            (double)state->max[r], state->sum[r], state->has_visible_key[r] ? ROW_FINITE : ROW_MASKED};
+}
+
+/* All results of a row of finite scores. */
 static void NAME(row_finish)(struct NAME(state) *state, size_t r)
 {
     const struct attention_plan *plan = state->plan;
@@ -73,6 +103,7 @@ static void NAME(row_finish)(struct NAME(state) *state, size_t r)
         NAME(weights_finish)(state, r);
     if (results->lse.data != NULL)
         *NAME(result_row)(state, &results->lse, r) = (ELEMENT)attention_lse(plan, (double)state->max[r], state->sum[r]);
+    NAME(reductions_finish)(state, r);
     if (state->sums != NULL)
         NAME(output_finish)(state, r);
 }
@@ -89,9 +120,10 @@ static void NAME(rows_finish)(struct NAME(state) *state)
         if (exact && attention_should_stop(plan))
             break;
         masked += !state->nonfinite[r] && !state->has_visible_key[r] && !state->rows[r]->padding;
+        struct top_keys top = NAME(top_keys_of)(state, r);
         if (state->nonfinite[r])
             exact_row(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r),
-                      plan->weights_wanted ? NAME(weights_row)(state, r) : NULL);
+                      plan->weights_wanted ? NAME(weights_row)(state, r) : NULL, &top);
         else
             NAME(row_finish)(state, r);
     }

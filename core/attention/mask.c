@@ -133,6 +133,8 @@ bool attention_masked(const struct attention_plan *plan, size_t b, size_t h, siz
         return ((const float *)mask_row)[at] == -INFINITY;
     case DTYPE_F64:
         return ((const double *)mask_row)[at] == -(double)INFINITY;
+    case DTYPE_I64: /* no mask is */
+        break;
     }
     return false;
 }

@@ -1,5 +1,6 @@
 #include "core/attention/memory.h"
 
+#include "core/attention/reduce.h"
 #include "core/size.h"
 
 void *attention_memory_take(struct attention_memory *memory, size_t bytes)
@@ -25,13 +26,18 @@ static void scratch_take(struct attention_memory *memory, const struct attention
     size_t tiles = plan->Tk / KEY_TILE + 1;
     bool output = plan->results->output.data != NULL && !plan->split_kv;
     bool weights = plan->weights_wanted && !plan->split_kv;
-    size_t score_rows = plan->weights_wanted ? (weights ? size_multiply(rows, tiles) : 0) : size_min(rows, plan->rows_at_once);
+    bool kept = plan->weights_wanted && (weights || plan->span_count == 0);
+    size_t score_rows = kept ? (weights ? size_multiply(rows, tiles) : 0) : size_min(rows, plan->rows_at_once);
+    size_t top = plan->split_kv ? 0 : size_multiply(rows, plan->top);
     ret->queries = attention_memory_take(memory, size_multiply(real * KERNEL_ROW_STRIDE, query_rows));
     ret->scores = attention_memory_take(memory, size_multiply(real * KERNEL_ROW_STRIDE, score_rows));
     ret->sums = attention_memory_take(memory, output ? size_multiply(2 * real * rows, sums_columns) : 0);
     size_t weight_row = size_multiply(dtype_bytes(plan->weights_dtype), plan->Tk);
     ret->weight_rows = attention_memory_take(memory, weights && !plan->weights_in_place ? size_multiply(rows, weight_row) : 0);
     ret->tile_max = attention_memory_take(memory, weights ? size_multiply(real * QUERY_TILE, tiles) : 0);
+    ret->top_scores = attention_memory_take(memory, size_multiply(top, sizeof *ret->top_scores));
+    ret->top_keys = attention_memory_take(memory, size_multiply(top, sizeof *ret->top_keys));
+    attention_reduce_scratch(memory, plan, ret);
     ret->clean_values = attention_memory_take(memory, plan->values_in_place ? size_multiply(real * KEY_TILE, plan->Dv) : 0);
 }
 
@@ -56,6 +62,7 @@ void attention_memory_plan(struct attention_memory *memory, struct attention_pla
     plan->scratch = attention_memory_take(memory, workers * sizeof *plan->scratch);
     plan->items = attention_memory_take(memory, size_multiply(plan->B, sizeof *plan->items));
     plan->rows = attention_memory_take(memory, size_multiply(size_multiply(plan->B, plan->Tq), sizeof *plan->rows));
+    attention_reduce_init(plan, memory);
     if (!plan->split_kv)
         panels_take(memory, plan);
     for (size_t worker = 0; worker < workers; worker++)

@@ -104,6 +104,10 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
     plan->stages_wanted = plan->weights_wanted || results->scores.data != NULL || results->capped_scores.data != NULL ||
                           results->masked_scores.data != NULL;
     plan->raw_scores = params->softcap <= 0 && params->mask.data == NULL && params->alibi_slopes == NULL;
+    const struct tensor *top = results->top_indices.data != NULL ? &results->top_indices : &results->top_weights;
+    plan->top = top->data == NULL ? 0 : top->shape[3];
+    plan->pool_rows = results->pooled_weights.data == NULL ? 0 : results->pooled_weights.shape[2];
+    plan->pool_columns = results->pooled_weights.data == NULL ? 0 : results->pooled_weights.shape[3];
     plan_panels(plan);
     plan->values_in_place = values_in_place(plan);
     plan->split_kv = can_split_kv(plan);

@@ -8,8 +8,10 @@
  * The files, each of which uses only those below it:
  *   attention.c           the call: packing and blocks as tasks, head group by head group
  *   split_kv.c            the other way through: few queries, keys divided between tasks
+ *   reduce.c              a second sweep, for sums over queries: keys divided between tasks
  *   block.c, block_*.c    a block of queries over its keys, once a precision
  *   store.c, exact_row.c  weights to results; a row that needs double
+ *   top_keys.c            the largest weights of a row
  *   mask.c                which keys a query may see
  *   memory.c, plan.c      scratch and panels; the plan */
 #ifndef ATTND_CORE_ATTENTION_PLAN_H
@@ -37,6 +39,9 @@ struct attention_scratch {
     void *sums;
     void *weight_rows;  /* [QUERY_TILE, Tk] of weights_dtype: the block's weights, where the result cannot take them */
     void *tile_max;     /* [key tiles, QUERY_TILE]: the maximum that each tile's weights were computed against */
+    double *top_scores; /* [rows, top]: struct top_keys */
+    int64_t *top_keys;
+    double *key_sums, *cells; /* of the second sweep: struct attention_span */
     void *clean_values; /* [KEY_TILE, Dv]: a tile's values, zeros in place of what is not finite, where they are not packed */
 };
 
@@ -55,6 +60,12 @@ enum attention_precision {
     ATTENTION_F32,
     ATTENTION_F64,
     ATTENTION_F32_IN_F64, /* float32 computed in double: small items, see core/precision.h */
+};
+
+/* What turns a row's scores into weights, once all of its keys are known: exp(score - max) / sum. */
+struct attention_row_norm {
+    double max, sum;
+    enum { ROW_MASKED, ROW_FINITE, ROW_EXACT } kind; /* every key masked; as computed; only exact_row has its weights */
 };
 
 struct attention_plan {
@@ -79,6 +90,11 @@ struct attention_plan {
     bool weights_stream;      /* in place, and more than the caches hold */
     enum dtype weights_dtype; /* of those rows: the result's where in place, else `work` */
     size_t score_rows;        /* rows of a block whose scores are kept for all tiles; 0: one tile's are enough */
+
+    size_t top;                           /* keys of a row in top_keys; 0: not wanted */
+    struct attention_row_norm *row_norms; /* [B,H,Tq], for the second sweep (reduce.c); NULL: none */
+    size_t pool_rows, pool_columns;       /* of pooled_weights; 0: not wanted */
+    size_t span_count, span_columns;      /* spans of keys, tasks of the second sweep, and pooled columns in each */
 
     bool split_kv;      /* few queries: keys and values are read in place, unpacked, and divided between tasks (split_kv.c) */
     size_t split_count; /* of the keys, where split_kv */

@@ -91,15 +91,16 @@ static void NAME(stage_softcap)(struct NAME(state) *state, const struct NAME(til
 static void NAME(stages_before_mask)(struct NAME(state) *state, const struct NAME(tile) *tile, REAL *ret_max)
 {
     const struct attention_results *results = state->plan->results;
+    bool stored = state->span == NULL;
     if (state->plan->split_kv)
         NAME(scores_unpacked)(state, tile);
     else
         NAME(scores_packed)(state, tile, ret_max);
-    if (results->scores.data != NULL)
+    if (stored && results->scores.data != NULL)
         NAME(store_stage_exact)(state, tile, &results->scores, false);
     if (state->plan->params->softcap > 0)
         NAME(stage_softcap)(state, tile);
-    if (results->capped_scores.data != NULL)
+    if (stored && results->capped_scores.data != NULL)
         NAME(store_stage_exact)(state, tile, &results->capped_scores, true);
 }
 

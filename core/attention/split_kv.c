@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "core/attention/reduce.h"
 #include "core/attention/store.h"
 #include "core/size.h"
 
@@ -26,6 +27,7 @@ void split_kv_init(struct split_kv *split_kv, struct attention_plan *plan, struc
         .plan = plan,
         .state_bytes = aligned(attention_block_functions(plan)->state_bytes),
         .sums_bytes = output ? aligned(2 * real * rows * plan->value_panel_count * plan->value_panel) : 0,
+        .top_bytes = aligned(size_multiply(rows * sizeof(double), plan->top)),
         .scores_bytes = aligned(size_multiply(real * KERNEL_ROW_STRIDE * rows, tiles)),
         .tile_max_bytes = aligned(size_multiply(real * QUERY_TILE, tiles)),
         .weight_rows_bytes = weight_rows ? aligned(size_multiply(real * rows, plan->Tk)) : 0,
@@ -34,6 +36,8 @@ void split_kv_init(struct split_kv *split_kv, struct attention_plan *plan, struc
     split_kv->states = attention_memory_take(memory, size_multiply(splits, sizeof *split_kv->states));
     split_kv->state_memory = attention_memory_take(memory, size_multiply(splits, split_kv->state_bytes));
     split_kv->sums = attention_memory_take(memory, size_multiply(splits, split_kv->sums_bytes));
+    split_kv->top_scores = attention_memory_take(memory, size_multiply(splits, split_kv->top_bytes));
+    split_kv->top_keys = attention_memory_take(memory, size_multiply(splits, split_kv->top_bytes));
     split_kv->scores = attention_memory_take(memory, size_multiply(blocks, split_kv->scores_bytes));
     split_kv->tile_max = attention_memory_take(memory, size_multiply(blocks, split_kv->tile_max_bytes));
     split_kv->weight_rows = attention_memory_take(memory, size_multiply(blocks, split_kv->weight_rows_bytes));
@@ -49,6 +53,8 @@ static struct attention_scratch scratch_of(const struct split_kv *split_kv, size
 {
     struct attention_scratch scratch = split_kv->plan->scratch[worker];
     scratch.sums = at(split_kv->sums, split, split_kv->sums_bytes);
+    scratch.top_scores = (double *)(void *)at(split_kv->top_scores, split, split_kv->top_bytes);
+    scratch.top_keys = (int64_t *)(void *)at(split_kv->top_keys, split, split_kv->top_bytes);
     scratch.tile_max = at(split_kv->tile_max, block, split_kv->tile_max_bytes);
     scratch.weight_rows = at(split_kv->weight_rows, block, split_kv->weight_rows_bytes);
     if (split_kv->scores != NULL)
@@ -94,4 +100,5 @@ void split_kv_run(struct split_kv *split_kv)
     }
     executor_run(plan->runner, blocks * plan->split_count, task_split, split_kv);
     executor_run(plan->runner, plan->mean_wanted ? plan->B : blocks, task_merge, split_kv);
+    attention_reduce_run(plan, 0, plan->B * plan->H);
 }

@@ -14,8 +14,8 @@ struct split_kv {
     void **states;                  /* [B,Hkv,splits] */
 
     /* Of each split: its softmax state, and its output before the division. NULL where the plan has no use for it. */
-    char *state_memory, *sums;
-    size_t state_bytes, sums_bytes;
+    char *state_memory, *sums, *top_scores, *top_keys;
+    size_t state_bytes, sums_bytes, top_bytes;
 
     /* Of each block, all its splits: see struct attention_scratch. */
     char *scores, *tile_max, *weight_rows;

@@ -10,10 +10,17 @@ struct NAME(state) {
     size_t sums_stride;
     void *weight_rows; /* NULL: the result's */
     REAL *tile_max;
+    size_t score_rows;                 /* of plan->score_rows; 0 in the second sweep */
+    const struct attention_span *span; /* of the second sweep; NULL: the first */
+    double *top_scores;                /* [rows, plan->top] */
+    int64_t *top_keys;
     REAL *clean_values;                           /* [KEY_TILE, Dv], where values are in place */
     const struct attention_row *rows[QUERY_TILE]; /* what each may see by rule */
     REAL max[QUERY_TILE];                         /* running */
     double sum[QUERY_TILE];                       /* running denominator, against max */
+    double terms[QUERY_TILE];                     /* of the entropy, where wanted: running sum of exp(s - max) * (s - max) */
+    size_t top_count[QUERY_TILE];                 /* of top_keys */
+    REAL top_min[QUERY_TILE];                     /* a score has to be larger to be among them */
     bool has_visible_key[QUERY_TILE];             /* some key was not masked */
     bool nonfinite[QUERY_TILE];                   /* a score is not finite: exact_row computes the row */
     bool needs_exact[QUERY_TILE];                 /* the output needs more than this precision: exact_row_output computes it */
@@ -41,7 +48,7 @@ static struct NAME(tile) NAME(tile_at)(const struct NAME(state) *state, size_t f
  * for each key, all of the block's are needed. */
 static void NAME(tile_clip)(const struct NAME(state) *state, struct NAME(tile) *tile)
 {
-    if (state->plan->stages_wanted)
+    if (state->plan->stages_wanted && state->span == NULL)
         return;
     size_t begin = SIZE_MAX, end = 0;
     for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
@@ -57,7 +64,7 @@ static void NAME(tile_clip)(const struct NAME(state) *state, struct NAME(tile) *
 /* Where row r of the tile has its scores: see struct attention_scratch. */
 static REAL *NAME(score_row)(const struct NAME(state) *state, const struct NAME(tile) *tile, size_t r)
 {
-    size_t kept = state->plan->score_rows;
+    size_t kept = state->score_rows;
     if (kept == 0)
         return state->scores + (r - tile->row) * KERNEL_ROW_STRIDE;
     return state->scores + (tile->first / KEY_TILE * kept + r) * KERNEL_ROW_STRIDE + tile->first % KEY_TILE;
@@ -103,6 +110,12 @@ static void *NAME(weights_row)(const struct NAME(state) *state, size_t r)
     return (char *)state->weight_rows + r * plan->Tk * dtype_bytes(plan->weights_dtype);
 }
 
+static struct top_keys NAME(top_keys_of)(const struct NAME(state) *state, size_t r)
+{
+    size_t at = r * state->plan->top;
+    return (struct top_keys){state->top_scores + at, state->top_keys + at, state->top_count[r], state->plan->top};
+}
+
 static void NAME(queries_pack)(struct NAME(state) *state)
 {
     const struct attention_plan *plan = state->plan;
@@ -134,12 +147,19 @@ static void NAME(state_init)(struct NAME(state) *state, struct attention_plan *p
     state->weight_rows = scratch->weight_rows;
     state->tile_max = scratch->tile_max;
     state->clean_values = scratch->clean_values;
+    state->score_rows = plan->score_rows;
+    state->span = NULL;
+    state->top_scores = scratch->top_scores;
+    state->top_keys = scratch->top_keys;
     for (size_t r = 0; r < block->rows; r++) {
         const struct attention_row *row = attention_row_at(plan, block->b, NAME(row_query)(state, r));
         const double *sinks = with_sink && !row->padding ? plan->params->sinks : NULL;
         state->rows[r] = row;
         state->max[r] = sinks == NULL ? MINUS_INFINITY : (REAL)sinks[NAME(row_head)(state, r)];
         state->sum[r] = sinks == NULL ? 0 : 1;
+        state->terms[r] = 0;
+        state->top_count[r] = 0;
+        state->top_min[r] = MINUS_INFINITY;
         state->has_visible_key[r] = state->nonfinite[r] = state->needs_exact[r] = false;
         state->has_sums[r] = state->has_nonfinite_sums[r] = false;
     }

@@ -7,14 +7,6 @@ static double get_real(const void *data, enum dtype dtype, ptrdiff_t at)
     return dtype == DTYPE_F32 ? (double)((const float *)data)[at] : ((const double *)data)[at];
 }
 
-static void set_real(void *data, enum dtype dtype, ptrdiff_t at, double x)
-{
-    if (dtype == DTYPE_F32)
-        ((float *)data)[at] = (float)x;
-    else
-        ((double *)data)[at] = x;
-}
-
 static void *mean_row_at(const struct tensor *mean, size_t b, size_t i)
 {
     ptrdiff_t offset = (ptrdiff_t)b * mean->stride[0] + (ptrdiff_t)i * mean->stride[1];
@@ -28,7 +20,7 @@ void attention_store_mean_zero(const struct attention_plan *plan, size_t b, size
     size_t end = size_min(first_query + QUERY_TILE, plan->Tq);
     for (size_t i = first_query; i < end; i++)
         for (size_t j = 0; j < mean->shape[2]; j++)
-            set_real(mean_row_at(mean, b, i), mean->dtype, (ptrdiff_t)j * mean->stride[2], 0);
+            tensor_set_real(mean, mean_row_at(mean, b, i), (ptrdiff_t)j * mean->stride[2], 0);
 }
 
 void attention_store(const struct attention_plan *plan, const struct attention_block *block, const void *weight_rows)
@@ -43,8 +35,8 @@ void attention_store(const struct attention_plan *plan, const struct attention_b
         const char *row = plan->weights_in_place ? tensor_row(out, block->b, h, i)
                                                  : (const char *)weight_rows + r * plan->Tk * dtype_bytes(plan->weights_dtype);
         for (size_t j = 0; out->data != NULL && !plan->weights_in_place && j < plan->Tk; j++)
-            set_real(tensor_row(out, block->b, h, i), dtype, (ptrdiff_t)j * out->stride[3],
-                     get_real(row, plan->weights_dtype, (ptrdiff_t)j));
+            tensor_set_real(out, tensor_row(out, block->b, h, i), (ptrdiff_t)j * out->stride[3],
+                            get_real(row, plan->weights_dtype, (ptrdiff_t)j));
         if (mean->data == NULL)
             continue;
         void *mean_row = mean_row_at(mean, block->b, i);
@@ -52,7 +44,7 @@ void attention_store(const struct attention_plan *plan, const struct attention_b
             ptrdiff_t at = (ptrdiff_t)j * mean->stride[2];
             double before = h == 0 ? 0 : get_real(mean_row, dtype, at);
             double sum = before + get_real(row, plan->weights_dtype, (ptrdiff_t)j);
-            set_real(mean_row, dtype, at, h + 1 == plan->H ? sum / (double)plan->H : sum);
+            tensor_set_real(mean, mean_row, at, h + 1 == plan->H ? sum / (double)plan->H : sum);
         }
     }
 }

@@ -117,6 +117,18 @@ struct kernels {
     float (*exp_finite_row_f32)(float *row, size_t count, float max);
     double (*exp_finite_row_f64)(double *row, size_t count, double max);
 
+    /* As exp_row, or where `finite` as exp_finite_row, with the same bits; *ret_terms: the sum of exp(x) * x over x = row[j] -
+     * max, what is masked counting 0. */
+    float (*exp_entropy_row_f32)(float *row, size_t count, float max, bool finite, float *ret_terms);
+    double (*exp_entropy_row_f64)(double *row, size_t count, double max, bool finite, double *ret_terms);
+
+    /* columns[j] += factors[r] * rows[r][j], or the largest of both, for r = 0, 1, .. in order. Rows are KERNEL_ROW_STRIDE
+     * apart. A NaN among the columns stays one. */
+    void (*add_columns_f32)(double *columns, const float *rows, size_t row_count, const double *factors, size_t count);
+    void (*add_columns_f64)(double *columns, const double *rows, size_t row_count, const double *factors, size_t count);
+    void (*max_columns_f32)(double *columns, const float *rows, size_t row_count, const double *factors, size_t count);
+    void (*max_columns_f64)(double *columns, const double *rows, size_t row_count, const double *factors, size_t count);
+
     /* Adds mask->add and sets what is not visible to -infinity. *ret_max: the largest, -infinity where nothing is visible;
      * true where all that is visible is finite. count is a multiple of row_step, and may be more than mask->end. */
     bool (*mask_row_f32)(float *row, size_t count, const struct kernel_mask_f32 *mask, float *ret_max);
@@ -137,6 +149,10 @@ struct kernels {
     void (*scale_streaming_f32)(float *to, const float *from, size_t count, float factor);
     void (*scale_streaming_f64)(double *to, const double *from, size_t count, double factor);
     void (*streaming_done)(void);
+
+    /* The first element from `first` on that is larger than `bound`; count where there is none. */
+    size_t (*find_above_f32)(const float *row, size_t first, size_t count, float bound);
+    size_t (*find_above_f64)(const double *row, size_t first, size_t count, double bound);
 
     /* True where all elements are finite. */
     bool (*finite_row_f32)(const float *row, size_t count);

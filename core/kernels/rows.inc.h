@@ -1,4 +1,4 @@
-/* rows.inc.h: ALiBi, a factor, and whether all is finite, over one row. */
+/* rows.inc.h: ALiBi, a factor, whether all is finite, and what is above a bound, over one row. */
 
 static void NAME(alibi_row)(REAL *row, size_t count, double distance, double slope)
 {
@@ -49,4 +49,14 @@ static bool NAME(finite_row)(const REAL *row, size_t count)
     for (size_t v = 1; v < VECTORS; v++)
         nonfinite[0] += nonfinite[v];
     return NAME(all_zero)(nonfinite[0]);
+}
+
+static size_t NAME(find_above)(const REAL *row, size_t first, size_t count, REAL bound)
+{
+    size_t j = first;
+    while (j + LANES <= count && NAME(all_zero)((NAME(lanes))(NAME(load)(row + j) > bound)))
+        j += LANES;
+    while (j < count && !(row[j] > bound))
+        j++;
+    return j;
 }

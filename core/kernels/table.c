@@ -56,6 +56,7 @@
 #undef LANES
 #undef PANEL
 
+#include "core/kernels/columns.inc.h"
 #include "core/kernels/softcap.inc.h"
 
 #define ROW_STEP(type) (VECTORS * VECTOR_BYTES / sizeof(type))
@@ -97,6 +98,12 @@ const struct kernels TARGET_TABLE(KERNEL_TARGET) = {
     .exp_row_f64 = exp_row_f64,
     .exp_finite_row_f32 = exp_finite_row_f32,
     .exp_finite_row_f64 = exp_finite_row_f64,
+    .exp_entropy_row_f32 = exp_entropy_row_f32,
+    .exp_entropy_row_f64 = exp_entropy_row_f64,
+    .add_columns_f32 = add_columns_f32,
+    .add_columns_f64 = add_columns_f64,
+    .max_columns_f32 = max_columns_f32,
+    .max_columns_f64 = max_columns_f64,
     .softcap_row_f32 = softcap_row_f32,
     .softcap_row_f64 = softcap_row_f64,
     .alibi_row_f32 = alibi_row_f32,
@@ -108,6 +115,8 @@ const struct kernels TARGET_TABLE(KERNEL_TARGET) = {
     .streaming_done = streaming_done,
     .scale_streaming_f32 = scale_streaming_f32,
     .scale_streaming_f64 = scale_streaming_f64,
+    .find_above_f32 = find_above_f32,
+    .find_above_f64 = find_above_f64,
     .finite_row_f32 = finite_row_f32,
     .finite_row_f64 = finite_row_f64,
 };

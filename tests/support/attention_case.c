@@ -215,36 +215,77 @@ struct attention_case attention_case_item(const struct attention_case *c, size_t
     return item;
 }
 
+size_t attention_dims_top(const struct attention_dims *dims)
+{
+    return 1 + (dims->Tq + 3 * dims->Tk) % 9;
+}
+
+void attention_dims_pool(const struct attention_dims *dims, size_t *ret_rows, size_t *ret_columns, bool *ret_max)
+{
+    *ret_rows = dims->Tq == 0 ? 1 : 1 + (31 * dims->Tq + dims->Tk) % dims->Tq;
+    *ret_columns = dims->Tk == 0 ? 1 : 1 + (17 * dims->Tk + dims->Tq) % dims->Tk;
+    *ret_max = (dims->Tq + dims->Tk + dims->D) % 2 == 1;
+}
+
 const char *result_text(enum result_name name)
 {
     static const char *const names[RESULT_COUNT] = {"output",        "weights",       "mean_weights", "scores",
-                                                    "capped_scores", "masked_scores", "lse"};
+                                                    "capped_scores", "masked_scores", "lse",          "key_sums",
+                                                    "entropy",       "top_indices",   "top_weights",  "pooled_weights"};
     return names[name];
 }
 
 struct tensor *result_at(struct attention_results *results, enum result_name name)
 {
-    struct tensor *const members[RESULT_COUNT] = {&results->output, &results->weights,       &results->mean_weights,
-                                                  &results->scores, &results->capped_scores, &results->masked_scores,
-                                                  &results->lse};
+    struct tensor *const members[RESULT_COUNT] = {&results->output,      &results->weights,       &results->mean_weights,
+                                                  &results->scores,      &results->capped_scores, &results->masked_scores,
+                                                  &results->lse,         &results->key_sums,      &results->entropy,
+                                                  &results->top_indices, &results->top_weights,   &results->pooled_weights};
     return members[name];
+}
+
+/* The shape of a result; returns its rank. */
+static size_t result_shape(const struct attention_dims *dims, enum result_name name, size_t shape[4])
+{
+    const size_t pairs[4] = {dims->B, dims->H, dims->Tq, dims->Tk};
+    bool unused;
+    memcpy(shape, pairs, sizeof pairs);
+    switch (name) {
+    case RESULT_OUTPUT:
+        shape[3] = dims->Dv;
+        return 4;
+    case RESULT_MEAN_WEIGHTS:
+        memmove(shape + 1, shape + 2, 2 * sizeof *shape);
+        return 3;
+    case RESULT_LSE:
+    case RESULT_ENTROPY:
+        return 3;
+    case RESULT_KEY_SUMS:
+        shape[2] = dims->Tk;
+        return 3;
+    case RESULT_TOP_INDICES:
+    case RESULT_TOP_WEIGHTS:
+        shape[3] = attention_dims_top(dims);
+        return 4;
+    case RESULT_POOLED_WEIGHTS:
+        attention_dims_pool(dims, &shape[2], &shape[3], &unused);
+        return 4;
+    default:
+        return 4;
+    }
 }
 
 void case_results_init(struct case_results *r, const struct attention_dims *dims, unsigned wanted, struct draw *layout)
 {
+    size_t unused;
     memset(r, 0, sizeof *r);
+    attention_dims_pool(dims, &unused, &unused, &r->results.pool_max);
     for (enum result_name name = 0; name < RESULT_COUNT; name++) {
-        size_t rank = 4, shape[4] = {dims->B, dims->H, dims->Tq, name == RESULT_OUTPUT ? dims->Dv : dims->Tk};
-        if (name == RESULT_MEAN_WEIGHTS) {
-            rank = 3;
-            shape[1] = dims->Tq;
-            shape[2] = dims->Tk;
-        } else if (name == RESULT_LSE) {
-            rank = 3;
-        }
+        size_t shape[4], rank = result_shape(dims, name, shape);
+        enum dtype dtype = name == RESULT_TOP_INDICES ? DTYPE_I64 : dims->dtype;
         if ((wanted >> name) & 1U) {
-            *result_at(&r->results, name) = layout ? view_drawn(&r->pool, dims->dtype, rank, shape, layout, 0)
-                                                   : view_contiguous(&r->pool, dims->dtype, rank, shape);
+            *result_at(&r->results, name) =
+                layout ? view_drawn(&r->pool, dtype, rank, shape, layout, 0) : view_contiguous(&r->pool, dtype, rank, shape);
         }
     }
     r->results.masked_row_count = SIZE_MAX;

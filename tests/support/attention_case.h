@@ -69,9 +69,22 @@ enum result_name {
     RESULT_CAPPED_SCORES,
     RESULT_MASKED_SCORES,
     RESULT_LSE,
+    RESULT_KEY_SUMS,
+    RESULT_ENTROPY,
+    RESULT_TOP_INDICES,
+    RESULT_TOP_WEIGHTS,
+    RESULT_POOLED_WEIGHTS,
     RESULT_COUNT,
 };
 #define RESULTS_ALL ((1U << RESULT_COUNT) - 1)
+
+/* Those that have no row for each query of each head. */
+#define RESULTS_OVER_ROWS (1U << RESULT_MEAN_WEIGHTS | 1U << RESULT_KEY_SUMS | 1U << RESULT_POOLED_WEIGHTS)
+
+/* What a case of that size asks reductions for: how many of the largest weights, and pooled weights of how many cells, of the
+ * largest or the mean. */
+size_t attention_dims_top(const struct attention_dims *dims);
+void attention_dims_pool(const struct attention_dims *dims, size_t *ret_rows, size_t *ret_columns, bool *ret_max);
 
 const char *result_text(enum result_name name);
 

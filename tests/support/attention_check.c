@@ -30,6 +30,16 @@ void check_compute(const struct attention_case *c, struct case_results *r, const
         fail_msg("%s: success, but the error says %s", c->text, err.text);
 }
 
+static const double *oracle_at(const struct oracle_results *expected, enum result_name name)
+{
+    const double *const members[RESULT_COUNT] = {
+        expected->output,        expected->weights,       expected->mean_weights, expected->scores,
+        expected->capped_scores, expected->masked_scores, expected->lse,          expected->key_sums,
+        expected->entropy,       expected->top_indices,   expected->top_weights,  expected->pooled_weights,
+    };
+    return members[name];
+}
+
 /* What rounding may do to result `name` at row-major position `k`. */
 static double tolerance_at(const struct attention_case *c, const struct oracle_results *expected, enum result_name name,
                            size_t k, double value_magnitude)
@@ -41,7 +51,16 @@ static double tolerance_at(const struct attention_case *c, const struct oracle_r
     bool promised = name == RESULT_OUTPUT || name == RESULT_WEIGHTS || name == RESULT_MEAN_WEIGHTS;
     if (promised && !(c->options & CASE_NOT_UNIT_VARIANCE))
         return unit;
-    if (name == RESULT_OUTPUT) {
+    if (name == RESULT_KEY_SUMS || name == RESULT_POOLED_WEIGHTS) { /* of many rows */
+        unit *= fmax(1, oracle_at(expected, name)[k]);
+        for (size_t row = 0; row < n->B * n->H * n->Tq; row++)
+            magnitude = fmax(magnitude, expected->magnitudes[row]);
+    } else if (name == RESULT_TOP_WEIGHTS) {
+        magnitude = expected->magnitudes[k / attention_dims_top(n)];
+    } else if (name == RESULT_ENTROPY) {
+        unit *= fmax(1, expected->entropy[k]);
+        magnitude = expected->magnitudes[k];
+    } else if (name == RESULT_OUTPUT) {
         magnitude = expected->magnitudes[k / n->Dv];
     } else if (name == RESULT_MEAN_WEIGHTS) {
         size_t i = k / n->Tk % n->Tq, b = k / n->Tk / n->Tq;
@@ -57,13 +76,21 @@ static double tolerance_at(const struct attention_case *c, const struct oracle_r
     return unit * fmax(1, magnitude / MAGNITUDE_FREE);
 }
 
-static const double *oracle_at(const struct oracle_results *expected, enum result_name name)
+/* Of two keys whose scores are within rounding of each other either may come first. */
+static void check_index(const struct attention_case *c, const struct oracle_results *expected, const double *got, size_t k)
 {
-    const double *const members[RESULT_COUNT] = {
-        expected->output,        expected->weights,       expected->mean_weights, expected->scores,
-        expected->capped_scores, expected->masked_scores, expected->lse,
-    };
-    return members[name];
+    const size_t top = attention_dims_top(&c->dims), Tk = c->dims.Tk;
+    const double *scores = expected->masked_scores + k / top * Tk, want = expected->top_indices[k];
+    if (got[k] == want)
+        return;
+    if (got[k] < 0 || want < 0 || got[k] >= (double)Tk)
+        fail_msg("%s: top_indices[%zu] is %g, the oracle has %g", c->text, k, got[k], want);
+    double off = fabs(scores[(size_t)got[k]] - scores[(size_t)want]);
+    if (!(off <= 2 * tolerance_at(c, expected, RESULT_LSE, k / top, 0)))
+        fail_msg("%s: top_indices[%zu] is %g, the oracle has %g, whose score is off by %.3g", c->text, k, got[k], want, off);
+    for (size_t other = k / top * top; other < k; other++)
+        if (got[other] == got[k])
+            fail_msg("%s: top_indices[%zu] and [%zu] are both %g", c->text, other, k, got[k]);
 }
 
 static void check_one_result(const struct attention_case *c, const struct tensor *got_view, enum result_name name,
@@ -73,6 +100,10 @@ static void check_one_result(const struct attention_case *c, const struct tensor
     size_t count = tensor_count(got_view);
     for (size_t k = 0; k < count; k++) {
         double want = oracle_at(expected, name)[k];
+        if (name == RESULT_TOP_INDICES) {
+            check_index(c, expected, got, k);
+            continue;
+        }
         if (c->dims.dtype == DTYPE_F32)
             want = (double)(float)want;
         if (got[k] == want || (isnan(got[k]) && isnan(want)))
@@ -90,14 +121,22 @@ static void check_one_result(const struct attention_case *c, const struct tensor
 
 void check_against_oracle(const struct attention_case *c, struct case_results *r, const struct oracle_results *expected)
 {
+    struct oracle_results all = *expected;
+    size_t pool_rows, pool_columns;
+    bool largest;
+    attention_dims_pool(&c->dims, &pool_rows, &pool_columns, &largest);
+    oracle_reduce(&c->params, attention_dims_top(&c->dims), pool_rows, pool_columns, largest, &all);
     double *value = view_values(&c->params.value);
     double value_magnitude = largest_magnitude(value, tensor_count(&c->params.value));
     free(value);
     for (enum result_name name = 0; name < RESULT_COUNT; name++) {
         const struct tensor *view = result_at(&r->results, name);
         if (view->data)
-            check_one_result(c, view, name, expected, value_magnitude);
+            check_one_result(c, view, name, &all, value_magnitude);
     }
+    free(all.top_indices);
+    free(all.top_weights);
+    free(all.pooled_weights);
     if (r->results.masked_row_count != expected->masked_row_count)
         fail_msg("%s: %zu masked rows, the oracle counts %zu", c->text, r->results.masked_row_count,
                  expected->masked_row_count);

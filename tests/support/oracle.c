@@ -162,6 +162,16 @@ static void mix_values(const struct inputs *in, struct oracle_results *ret, size
     }
 }
 
+/* -sum w*ln(w), and each weight to its key's sum. */
+static void reduce_row(const struct inputs *in, struct oracle_results *ret, size_t row)
+{
+    const double *w = ret->weights + row * in->Tk;
+    for (size_t j = 0; j < in->Tk; j++) {
+        ret->entropy[row] -= w[j] == 0 ? 0 : w[j] * log(w[j]);
+        ret->key_sums[row / in->Tq * in->Tk + j] += w[j];
+    }
+}
+
 static void compute_row(const struct inputs *in, struct oracle_results *ret, size_t b, size_t h, size_t i)
 {
     size_t row = (b * in->H + h) * in->Tq + i;
@@ -173,6 +183,7 @@ static void compute_row(const struct inputs *in, struct oracle_results *ret, siz
     for (size_t j = 0; j < in->Tk; j++)
         ret->mean_weights[(b * in->Tq + i) * in->Tk + j] += ret->weights[row * in->Tk + j] / (double)in->H;
     mix_values(in, ret, b, h, i);
+    reduce_row(in, ret, row);
 }
 
 void oracle_attention(const struct attention_params *params, struct oracle_results *ret)
@@ -188,6 +199,8 @@ void oracle_attention(const struct attention_params *params, struct oracle_resul
         .capped_scores = test_alloc(pairs, sizeof(double)),
         .masked_scores = test_alloc(pairs, sizeof(double)),
         .lse = test_alloc(rows, sizeof(double)),
+        .entropy = test_alloc(rows, sizeof(double)),
+        .key_sums = test_alloc(in.B * in.H * in.Tk, sizeof(double)),
         .magnitudes = test_alloc(rows, sizeof(double)),
         .pair_magnitudes = test_alloc(pairs, sizeof(double)),
     };
@@ -200,6 +213,57 @@ void oracle_attention(const struct attention_params *params, struct oracle_resul
     inputs_done(&in);
 }
 
+/* The visible keys with the largest scores, ties by index; of a row that is NaN all are ties. */
+static void top_of_row(const struct attention_params *params, size_t top, struct oracle_results *results, size_t row)
+{
+    const size_t H = params->query.shape[1], Tq = params->query.shape[2], Tk = params->key.shape[2];
+    const double *w = results->weights + row * Tk, *s = results->masked_scores + row * Tk;
+    bool *taken = test_alloc(Tk, sizeof *taken), is_nan = false;
+    for (size_t j = 0; j < Tk; j++) {
+        taken[j] = oracle_is_masked(params, row / Tq / H, row / Tq % H, row % Tq, j);
+        is_nan |= isnan(w[j]);
+    }
+    for (size_t place = 0; place < top; place++) {
+        size_t best = Tk;
+        for (size_t j = 0; j < Tk; j++)
+            if (!taken[j] && (best == Tk || (!is_nan && s[j] > s[best])))
+                best = j;
+        results->top_indices[row * top + place] = best == Tk ? -1 : (double)best;
+        results->top_weights[row * top + place] = best == Tk ? 0 : w[best];
+        if (best < Tk)
+            taken[best] = true;
+    }
+    free(taken);
+}
+
+/* Cell (row, column) of [m,n]: block i covers rows floor(i*Tq/m) to floor((i+1)*Tq/m) - 1, columns likewise. */
+static double pooled_cell(const double *weights, size_t Tq, size_t Tk, size_t m, size_t n, bool largest, size_t cell)
+{
+    size_t row = cell / n, column = cell % n, count = 0;
+    double sum = 0, max = 0;
+    for (size_t i = row * Tq / m; i < (row + 1) * Tq / m; i++) {
+        for (size_t j = column * Tk / n; j < (column + 1) * Tk / n; j++, count++) {
+            double w = weights[i * Tk + j];
+            sum += w;
+            max = isnan(w) || w > max ? w : max;
+        }
+    }
+    return largest ? max : sum / (double)(count > 0 ? count : 1);
+}
+
+void oracle_reduce(const struct attention_params *params, size_t top, size_t m, size_t n, bool largest,
+                   struct oracle_results *results)
+{
+    size_t heads = params->query.shape[0] * params->query.shape[1], Tq = params->query.shape[2], Tk = params->key.shape[2];
+    results->top_indices = test_alloc(heads * Tq * top, sizeof(double));
+    results->top_weights = test_alloc(heads * Tq * top, sizeof(double));
+    results->pooled_weights = test_alloc(heads * m * n, sizeof(double));
+    for (size_t row = 0; row < heads * Tq; row++)
+        top_of_row(params, top, results, row);
+    for (size_t k = 0; k < heads * m * n; k++)
+        results->pooled_weights[k] = pooled_cell(results->weights + k / (m * n) * Tq * Tk, Tq, Tk, m, n, largest, k % (m * n));
+}
+
 void oracle_results_done(struct oracle_results *results)
 {
     free(results->output);
@@ -209,6 +273,11 @@ void oracle_results_done(struct oracle_results *results)
     free(results->capped_scores);
     free(results->masked_scores);
     free(results->lse);
+    free(results->entropy);
+    free(results->key_sums);
+    free(results->top_indices);
+    free(results->top_weights);
+    free(results->pooled_weights);
     free(results->magnitudes);
     free(results->pair_magnitudes);
 }

@@ -19,6 +19,12 @@ struct oracle_results {
     double *capped_scores; /* [B,H,Tq,Tk] */
     double *masked_scores; /* [B,H,Tq,Tk] */
     double *lse;           /* [B,H,Tq] */
+    double *entropy;       /* [B,H,Tq] */
+    double *key_sums;      /* [B,H,Tk] */
+
+    /* NULL until oracle_reduce. */
+    double *top_indices, *top_weights; /* [B,H,Tq,top] */
+    double *pooled_weights;            /* [B,H,m,n] */
 
     /* [B,H,Tq]: the most that the terms of one score of the row add up to in absolute value, |scale| * sum_d |q_d k_d| +
      * |mask| + |alibi|, over the keys that are not masked; at least |sink|. A score's rounding error is proportional
@@ -31,6 +37,10 @@ struct oracle_results {
 /* `ret` is filled with new arrays; oracle_results_done frees them. */
 void oracle_attention(const struct attention_params *params, struct oracle_results *ret);
 void oracle_results_done(struct oracle_results *results);
+
+/* Fills top_indices, top_weights and pooled_weights, of m times n cells that hold the largest weight or the mean. */
+void oracle_reduce(const struct attention_params *params, size_t top, size_t m, size_t n, bool largest,
+                   struct oracle_results *results);
 
 bool oracle_is_masked(const struct attention_params *params, size_t b, size_t h, size_t i, size_t j);
 

@@ -127,6 +127,8 @@ double *view_values(const struct tensor *view)
             values[k] = (double)*(const float *)at;
         else if (view->dtype == DTYPE_F64)
             values[k] = *(const double *)at;
+        else if (view->dtype == DTYPE_I64)
+            values[k] = (double)*(const int64_t *)at;
         else
             values[k] = *(const unsigned char *)at;
     }

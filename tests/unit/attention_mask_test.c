@@ -40,13 +40,13 @@ static bool row_sees(const struct attention_case *c, const bool *poisoned, size_
     return false;
 }
 
-/* Row (b,h,i) of each result holds the same bits in both; mean_weights is left out, a mean over heads. */
+/* Row (b,h,i) of each result holds the same bits in both; sums over rows are left out. */
 static void check_row_kept(const struct attention_case *c, struct case_results *clean, struct case_results *poisoned, size_t b,
                            size_t h, size_t i)
 {
     for (enum result_name name = 0; name < RESULT_COUNT; name++) {
         struct tensor rows[2] = {*result_at(&clean->results, name), *result_at(&poisoned->results, name)};
-        if (!rows[0].data || name == RESULT_MEAN_WEIGHTS)
+        if (!rows[0].data || ((RESULTS_OVER_ROWS >> name) & 1U))
             continue;
         double *values[2];
         for (size_t k = 0; k < 2; k++) {

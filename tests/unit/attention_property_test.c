@@ -103,7 +103,7 @@ static void check_prefix(const struct attention_case *c, struct case_results *wh
         struct tensor a = *result_at(&whole->results, name), b = *result_at(&prefix->results, name);
         if (!a.data)
             continue;
-        bool has_keys = name != RESULT_OUTPUT && name != RESULT_LSE;
+        bool has_keys = name >= RESULT_WEIGHTS && name < RESULT_LSE;
         size_t row_axis = name == RESULT_MEAN_WEIGHTS ? 1 : 2;
         a = view_slice(&a, row_axis, 0, length);
         b = view_slice(&b, row_axis, 0, length);
@@ -122,7 +122,9 @@ static void check_prefix(const struct attention_case *c, struct case_results *wh
 }
 
 /* All but the stages before the mask, which show the later keys. */
-#define PREFIX_RESULTS (RESULTS_ALL & ~(1U << RESULT_SCORES | 1U << RESULT_CAPPED_SCORES))
+#define PREFIX_RESULTS                                                                                                         \
+    (RESULTS_ALL & ~(1U << RESULT_SCORES | 1U << RESULT_CAPPED_SCORES | 1U << RESULT_KEY_SUMS | 1U << RESULT_TOP_INDICES |     \
+                     1U << RESULT_TOP_WEIGHTS | 1U << RESULT_POOLED_WEIGHTS))
 
 /* Under a causal mask the first tokens don't see the later ones: not a bit of their results depends on the later numbers, and
  * nothing but rounding on how many there are. */

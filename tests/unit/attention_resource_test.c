@@ -191,8 +191,15 @@ static size_t cost_of(const struct attention_dims *n, unsigned options, unsigned
             view = view_of_nothing(n->dtype, 4, (const size_t[]){n->B, n->H, n->Tq, n->Dv});
         else if (name == RESULT_MEAN_WEIGHTS)
             view = view_of_nothing(n->dtype, 3, (const size_t[]){n->B, n->Tq, n->Tk});
-        else if (name == RESULT_LSE)
+        else if (name == RESULT_LSE || name == RESULT_ENTROPY)
             view = view_of_nothing(n->dtype, 3, pairs_shape);
+        else if (name == RESULT_KEY_SUMS)
+            view = view_of_nothing(n->dtype, 3, (const size_t[]){n->B, n->H, n->Tk});
+        else if (name == RESULT_TOP_INDICES || name == RESULT_TOP_WEIGHTS)
+            view =
+                view_of_nothing(name == RESULT_TOP_INDICES ? DTYPE_I64 : n->dtype, 4, (const size_t[]){n->B, n->H, n->Tq, 8});
+        else if (name == RESULT_POOLED_WEIGHTS)
+            view = view_of_nothing(n->dtype, 4, (const size_t[]){n->B, n->H, 1024, 1024});
         *result_at(&results, name) = view;
     }
     return attention_scratch_cost(&params, &results, worker_count > 0 ? &workers.executor : NULL);
@@ -213,6 +220,8 @@ static void cost_grows_with_keys_only(void **state)
             continue;
         size_t cost = cost_of(&small, CASE_CAUSAL, 1U << name, 2);
         size_t bytes_per_key = 4 * (small.D + small.Dv) + 1; /* the packed copy of keys and values, and a mark */
+        if (name == RESULT_KEY_SUMS || name == RESULT_POOLED_WEIGHTS)
+            bytes_per_key += 24; /* a row's maximum and denominator */
         if (name == RESULT_WEIGHTS)
             bytes_per_key += 2 * 121 * 4 * 33 / 32; /* a block's rows of scores, 528 for 512 keys, of two workers */
         assert_true(cost <= 4 * MEBIBYTE + bytes_per_key * small.Tk);

@@ -348,6 +348,85 @@ static void products_of_ours_are_chains(void **state)
     }
 }
 
+/* Entropy's variant leaves exp_row's numbers and sum, and a masked score adds nothing to its terms. */
+static void entropy_goes_with_exp(void **state)
+{
+    (void)state;
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        const struct kernels *kernels = kernels_at(table);
+        for (size_t masked = 0; masked < 3; masked++) {
+            float row[64], same[64], terms;
+            double wide[64], same_wide[64], wide_terms, exact = 0;
+            for (size_t i = 0; i < 64; i++) {
+                row[i] = same[i] = masked > 0 && i % (masked + 1) == 0 ? -INFINITY : -(float)i / 8;
+                wide[i] = same_wide[i] = (double)row[i];
+                exact += isinf(row[i]) ? 0 : exp(wide[i] - 0.25) * (wide[i] - 0.25);
+            }
+            bool finite = masked == 0;
+            assert_true(kernels->exp_entropy_row_f32(row, 64, 0.25F, finite, &terms) == kernels->exp_row_f32(same, 64, 0.25F));
+            assert_true(kernels->exp_entropy_row_f64(wide, 64, 0.25, finite, &wide_terms) ==
+                        kernels->exp_row_f64(same_wide, 64, 0.25));
+            assert_memory_equal(row, same, sizeof row);
+            assert_memory_equal(wide, same_wide, sizeof wide);
+            assert_true(fabs((double)terms - exact) <= 1e-5 && fabs(wide_terms - exact) <= 1e-13);
+        }
+    }
+}
+
+/* Columns of any count, and the same bits when rows come in two calls. */
+static void columns_agree_with_loops(void **state)
+{
+    (void)state;
+    static float rows[ROWS * KERNEL_ROW_STRIDE];
+    static double wide[ROWS * KERNEL_ROW_STRIDE];
+    struct draw draw = {5};
+    double factors[ROWS];
+    for (size_t i = 0; i < ROWS * KERNEL_ROW_STRIDE; i++)
+        wide[i] = (double)(rows[i] = (float)draw_unit(&draw));
+    for (size_t r = 0; r < ROWS; r++)
+        factors[r] = draw_unit(&draw);
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        const struct kernels *kernels = kernels_at(table);
+        for (size_t count = 0; count <= COLUMNS; count += 1 + count / 3) {
+            double sums[COLUMNS + 1] = {0}, parts[COLUMNS + 1] = {0}, largest[COLUMNS + 1] = {0}, same[COLUMNS + 1] = {0};
+            kernels->add_columns_f32(sums, rows, ROWS, factors, count);
+            kernels->add_columns_f64(parts, wide, 7, factors, count);
+            kernels->add_columns_f64(parts, wide + (size_t)7 * KERNEL_ROW_STRIDE, ROWS - 7, factors + 7, count);
+            kernels->max_columns_f32(largest, rows, ROWS, factors, count);
+            kernels->max_columns_f64(same, wide, ROWS, factors, count);
+            assert_memory_equal(sums, parts, sizeof sums);
+            assert_memory_equal(largest, same, sizeof same);
+            for (size_t j = 0; j <= count; j++) {
+                double sum = 0, max = 0;
+                for (size_t r = 0; r < ROWS && j < count; r++) {
+                    sum += factors[r] * wide[r * KERNEL_ROW_STRIDE + j];
+                    max = fmax(max, factors[r] * wide[r * KERNEL_ROW_STRIDE + j]);
+                }
+                assert_true(fabs(sums[j] - sum) <= 1e-13 && largest[j] == max);
+            }
+        }
+    }
+}
+
+static void find_above_finds_each_element(void **state)
+{
+    (void)state;
+    float row[70] = {0};
+    double wide[70] = {0};
+    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+        for (size_t at = 0; at < 70; at++) {
+            row[at] = 2, wide[at] = 2;
+            for (size_t first = 0; first < 70; first += 3) {
+                size_t want = first <= at ? at : 70;
+                assert_int_equal(kernels_at(table)->find_above_f32(row, first, 70, 1), want);
+                assert_int_equal(kernels_at(table)->find_above_f64(wide, first, 70, 1), want);
+                assert_int_equal(kernels_at(table)->find_above_f32(row, first, 70, 2), 70);
+            }
+            row[at] = 0, wide[at] = 0;
+        }
+    }
+}
+
 static void tables_are_chosen_by_name(void **state)
 {
     (void)state;
@@ -362,12 +441,13 @@ static void tables_are_chosen_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exp_is_within_two_ulps),       cmocka_unit_test(exp_of_doubles_is_within_two_ulps),
-        cmocka_unit_test(exp_takes_rows_of_any_length), cmocka_unit_test(exp_tells_what_is_not_finite),
-        cmocka_unit_test(softcap_follows_tanh),         cmocka_unit_test(scale_writes_its_row_alone),
-        cmocka_unit_test(masks_agree_with_loops),       cmocka_unit_test(finite_row_finds_each_element),
-        cmocka_unit_test(products_agree_with_loops),    cmocka_unit_test(products_of_ours_are_chains),
-        cmocka_unit_test(tables_are_chosen_by_name),
+        cmocka_unit_test(exp_is_within_two_ulps),        cmocka_unit_test(exp_of_doubles_is_within_two_ulps),
+        cmocka_unit_test(exp_takes_rows_of_any_length),  cmocka_unit_test(exp_tells_what_is_not_finite),
+        cmocka_unit_test(softcap_follows_tanh),          cmocka_unit_test(scale_writes_its_row_alone),
+        cmocka_unit_test(masks_agree_with_loops),        cmocka_unit_test(finite_row_finds_each_element),
+        cmocka_unit_test(products_agree_with_loops),     cmocka_unit_test(products_of_ours_are_chains),
+        cmocka_unit_test(entropy_goes_with_exp),         cmocka_unit_test(columns_agree_with_loops),
+        cmocka_unit_test(find_above_finds_each_element), cmocka_unit_test(tables_are_chosen_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,6 +272,31 @@ static void notebooks_running_averages(void **state)
     json_decref(root);
 }
 
+/* Two keys, three queries: weights 1/2 1/2, 1/4 3/4 and, masked, 0 1. */
+static void reductions(void **state)
+{
+    (void)state;
+    struct attention_params params = {
+        .query = head((double[]){0, 1, 1}, 3, 1),
+        .key = head((double[]){0, log(3)}, 2, 1),
+        .value = head((double[]){0, 0}, 2, 1),
+        .scale = 1,
+        .window_left = -1,
+        .window_right = -1,
+    };
+    unsigned char keep[6] = {1, 1, 1, 1, 0, 1};
+    params.mask = tensor_contiguous(keep, DTYPE_BOOL, 4, (const size_t[]){1, 1, 3, 2});
+    struct oracle_results got;
+    oracle_attention(&params, &got);
+    check_numbers(got.key_sums, (double[]){0.75, 2.25}, 2);
+    check_numbers(got.entropy, (double[]){log(2), log(4) - 0.75 * log(3), 0}, 3);
+    oracle_reduce(&params, 2, 2, 1, false, &got);
+    check_numbers(got.top_indices, (double[]){0, 1, 1, 0, 1, -1}, 6);
+    check_numbers(got.top_weights, (double[]){0.5, 0.5, 0.75, 0.25, 1, 0}, 6);
+    check_numbers(got.pooled_weights, (double[]){0.5, 0.5}, 2); /* rows 0, and 1 to 2 */
+    oracle_results_done(&got);
+}
+
 static void projection(void **state)
 {
     (void)state;
@@ -303,6 +328,7 @@ int main(void)
         cmocka_unit_test(sink_takes_its_share),
         cmocka_unit_test(mean_weights_are_over_heads),
         cmocka_unit_test(notebooks_running_averages),
+        cmocka_unit_test(reductions),
         cmocka_unit_test(projection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
