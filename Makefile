@@ -231,7 +231,7 @@ test-valgrind: $(UNIT_NAMES:%=$(L)/valgrind/%.totals)
 test-http: $(HTTP_NAMES:%=$(L)/http/%.totals)
 test-quick: $(HTTP_QUICK:%=$(L)/http/%.totals)
 test-replay: $(patsubst tests/fuzz/%.c,$(L)/replay/%.totals,$(wildcard tests/fuzz/fuzz_*.c))
-test-clients: $(addprefix $(L)/clients/,triton.py.totals prometheus.py.totals numpy_safetensors.py.totals once.py.totals client.mjs.totals \
+test-clients: $(addprefix $(L)/clients/,triton.py.totals prometheus.py.totals numpy_safetensors.py.totals once.py.totals first_steps.py.totals client.mjs.totals \
 	client.go.totals documents.totals)
 test-sample: $(L)/sample/number_exhaustive.totals
 test-browser: $(L)/browser/run.totals
@@ -263,6 +263,7 @@ $(L)/clients/%.totals: $(B)/attnd $(WEB) build/clients/installed.txt
 	$(run_test) tests/clients/run $< $*
 
 # Go compiles its library once, for client.go.
+$(L)/clients/first_steps.py.totals: | $(L)/clients/client.go.totals
 $(L)/clients/documents.totals: $(B)/attnd $(WEB) build/clients/installed.txt $(L)/clients/client.go.totals
 	@ATTND_BIN=$< GOCACHE=$(CURDIR)/build/clients/go scripts/run-test $(basename $@) build/clients/venv/bin/python tests/documents.py
 
@@ -281,9 +282,9 @@ defects: $(B)/tests/tools/defects
 	+@for sanitizer in address undefined thread; do \
 		$(MAKE) --no-print-directory SANITIZER=$$sanitizer build/$$sanitizer/tests/tools/defects || exit 1; done
 
-build/clients/installed.txt: tests/clients/requirements.txt
+build/clients/installed.txt: tests/clients/requirements.txt tests/clients/venv clients/python/pyproject.toml $(wildcard clients/python/src/attnd/*.py)
 	$(call say,PIP,build/clients/venv)
-	$(Q)tests/clients/venv
+	$(Q)tests/clients/venv && touch $@
 
 # ---- what people type -----------------------------------------------------------------------------------------------
 # What installs libraries calls make again, so that they are seen, and starts with + to share the job server.

@@ -10,7 +10,7 @@ openapi.yaml      Every example of a request is sent as it stands. Where a reply
 --help            Every option is in docs/operations.md (needs ATTND_BIN).
 links             Every relative link between Markdown files leads to a file, and its anchor to a heading there.
 names             The files and functions that docs/architecture.md and docs/internals.md name exist.
-VERSION           openapi.yaml and CHANGELOG.md have it.
+VERSION           openapi.yaml, CHANGELOG.md and the Python package have it.
 
 In what is expected "…" stands for the rest: of an array as its last element, of an object as a name, of a text anywhere.
 Numbers are equal within 1e-6 of the larger of 1 and their size."""
@@ -129,7 +129,7 @@ def check_options(program):
 
 # ---- links ----------------------------------------------------------------------------------------------------------
 
-LINKED = ["*.md", "docs/*.md", "bench/*.md", "tests/**/README.md"]
+LINKED = ["*.md", "docs/*.md", "bench/*.md", "examples/*.md", "clients/**/README.md", "tests/**/README.md"]
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
@@ -195,7 +195,8 @@ def check_names():
 
 def check_version():
     version = (TOP / "VERSION").read_text(encoding="utf-8").strip()
-    for name, text in (("openapi.yaml", f"\n  version: {version}\n"), ("CHANGELOG.md", f"\n## {version}")):
+    for name, text in (("openapi.yaml", f"\n  version: {version}\n"), ("CHANGELOG.md", f"\n## {version}"),
+                       ("clients/python/pyproject.toml", f'\nversion = "{version}"\n')):
         found = text in (TOP / name).read_text(encoding="utf-8")
         check(f"{name} is of version {version}", None if found else f"no {text.strip()!r}")
 

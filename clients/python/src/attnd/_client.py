@@ -5,7 +5,7 @@ import json
 import os
 import ssl
 import threading
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class Result(Dict[str, np.ndarray]):
     applied   what attnd did where libraries differ: scale, causal, query_offset, ...
     warnings  sentences about what was probably not meant"""
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], applied: "dict[str, Any]", warnings: "list[str]") -> None:
+    def __init__(self, arrays: Mapping[str, np.ndarray], applied: Dict[str, Any], warnings: List[str]) -> None:
         super().__init__(arrays)
         self.applied = applied
         self.warnings = warnings
@@ -35,7 +35,7 @@ class Result(Dict[str, np.ndarray]):
 def _as_array(name: str, value: Any) -> Optional[np.ndarray]:
     """The value as an array, if it is one, or stands for one."""
     is_list = isinstance(value, (list, tuple))
-    if isinstance(value, (str, bytes, bool, int, float, Mapping)) or (is_list and name not in _ARRAYS and name != "mask"):
+    if isinstance(value, (str, bytes, bool, int, float, np.generic, Mapping)) or (is_list and name not in _ARRAYS and name != "mask"):
         return None
     if not is_list and not hasattr(value, "__array__"):
         return None
@@ -45,10 +45,10 @@ def _as_array(name: str, value: Any) -> Optional[np.ndarray]:
     return array.astype(np.float32 if name in _ARRAYS or name == "mask" else np.int64)
 
 
-def _split(fields: Mapping[str, Any], prefix: str = "") -> "Tuple[dict[str, np.ndarray], dict[str, Any]]":
+def _split(fields: Mapping[str, Any], prefix: str = "") -> Tuple[Dict[str, np.ndarray], Dict[str, Any]]:
     """Arrays by the names that they have in a file ("projection.query.weight"), and the rest, for JSON."""
-    arrays: "dict[str, np.ndarray]" = {}
-    rest: "dict[str, Any]" = {}
+    arrays: Dict[str, np.ndarray] = {}
+    rest: Dict[str, Any] = {}
     for name, value in fields.items():
         if value is None:
             continue
@@ -82,7 +82,7 @@ class Client:
         self._api_key = api_key or os.environ.get("ATTND_API_KEY")
         self._transport = Transport(url, timeout, retries, context)
 
-    def attention(self, query: Any = None, key: Any = None, value: Any = None, *, causal: "bool | str | None" = None,
+    def attention(self, query: Any = None, key: Any = None, value: Any = None, *, causal: Union[bool, str, None] = None,
                   mask: Any = None, scale: Optional[float] = None, return_: Optional[List[str]] = None, **fields: Any) -> Result:
         """Computes attention. Arguments are the fields of attnd's request, also those that are not named here (x, projection, seed,
         window, key_lengths, rope, ...); `return` is written return_. Arrays may stand in a field's inner places, too.
@@ -113,7 +113,7 @@ class Client:
         self.close()
 
 
-_shared: "dict[tuple[Optional[str], Optional[str]], Client]" = {}
+_shared: Dict[Tuple[Optional[str], Optional[str]], Client] = {}
 _shared_lock = threading.Lock()
 
 
@@ -121,5 +121,5 @@ def attention(query: Any = None, key: Any = None, value: Any = None, **fields: A
     """Client().attention, on connections that the calls share."""
     settings = os.environ.get("ATTND_URL"), os.environ.get("ATTND_API_KEY")
     with _shared_lock:
-        client = _shared.setdefault(settings, Client()) if settings not in _shared else _shared[settings]
+        client = _shared.get(settings) or _shared.setdefault(settings, Client())
     return client.attention(query, key, value, **fields)

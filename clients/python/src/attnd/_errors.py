@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 
 class AttndError(Exception):
@@ -23,12 +23,12 @@ class _ReplyError(AttndError):
     limit       {"name": .., "value": ..} of the limit that the request exceeds; None where it does not
     request_id  the daemon's log has it"""
 
-    def __init__(self, status: int, problem: "dict[str, Any]", request_id: Optional[str] = None) -> None:
+    def __init__(self, status: int, problem: Dict[str, Any], request_id: Optional[str] = None) -> None:
         self.status = status
         self.type: str = str(problem.get("type", "")).rpartition(":")[2]
         self.detail: str = problem.get("detail") or f"status {status}"
         self.pointer: Optional[str] = problem.get("pointer")
-        self.limit: "Optional[dict[str, Any]]" = problem.get("limit")
+        self.limit: Optional[Dict[str, Any]] = problem.get("limit")
         self.request_id = request_id
         super().__init__(f"{self.detail} (at {self.pointer})" if self.pointer else self.detail)
 

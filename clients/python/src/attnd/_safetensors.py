@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import json
-from typing import Mapping
+from typing import Dict, List, Mapping, Tuple, Union
 
 import numpy as np
 
 CONTENT_TYPE = "application/x-safetensors"
+Part = Union[bytes, memoryview]
 _ALIGNMENT = 8
 _LENGTH_BYTES = 8
 
@@ -23,10 +24,10 @@ def _type_name(name: str, array: np.ndarray) -> str:
     return known
 
 
-def save(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> "list[bytes | memoryview]":
+def save(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> List[Part]:
     """The file in parts, of which those of contiguous little-endian arrays are their own memory."""
-    header: "dict[str, object]" = {"__metadata__": dict(metadata)} if metadata else {}
-    parts: "list[bytes | memoryview]" = []
+    header: Dict[str, object] = {"__metadata__": dict(metadata)} if metadata else {}
+    parts: List[Part] = []
     end = 0
     # Wider types first, so that each tensor is aligned to its own.
     for name, array in sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize):
@@ -43,7 +44,7 @@ def _widen_bfloat16(halves: np.ndarray) -> np.ndarray:
     return (halves.astype(np.uint32) << 16).view(np.float32)
 
 
-def load(data: bytearray) -> "tuple[dict[str, np.ndarray], dict[str, str]]":
+def load(data: bytearray) -> Tuple[Dict[str, np.ndarray], Dict[str, str]]:
     """The tensors, in the memory of `data`, and the metadata. bfloat16 is widened to float32."""
     length = int.from_bytes(data[:_LENGTH_BYTES], "little")
     start = _LENGTH_BYTES + length

@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 import time
-from typing import Mapping, NamedTuple, Optional, Sequence
+from typing import Mapping, NamedTuple, Optional, Sequence, Union
 from urllib.parse import urlsplit
 
 from ._errors import ConnectionFailed
@@ -75,13 +75,13 @@ class Transport:
             rest = rest[count:]
         return body
 
-    def _exchange(self, path: str, headers: Mapping[str, str], body: "Sequence[bytes | memoryview]") -> Reply:
+    def _exchange(self, path: str, headers: Mapping[str, str], body: Sequence[Union[bytes, memoryview]]) -> Reply:
         connection = self._kept.connection
         connection.request("POST", self._base + path, body=iter(body), headers=headers)
         response = connection.getresponse()
         return Reply(response.status, response.headers, self._read(response))
 
-    def _exchange_once_more(self, path: str, headers: Mapping[str, str], body: "Sequence[bytes | memoryview]") -> Reply:
+    def _exchange_once_more(self, path: str, headers: Mapping[str, str], body: Sequence[Union[bytes, memoryview]]) -> Reply:
         """A connection that was kept may have been closed at the other side meanwhile: then a new one is tried."""
         kept = getattr(self._kept, "connection", None) is not None
         if not kept:
@@ -94,7 +94,7 @@ class Transport:
                 return self._exchange_once_more(path, headers, body)
             raise ConnectionFailed(f"{self.url}: {error or type(error).__name__}") from error
 
-    def post(self, path: str, headers: Mapping[str, str], body: "Sequence[bytes | memoryview]") -> Reply:
+    def post(self, path: str, headers: Mapping[str, str], body: Sequence[Union[bytes, memoryview]]) -> Reply:
         """Sends the request, and sends it again as often as `retries` says where the daemon asks for that, after the time that it
         asks for (503 with Retry-After). Computing changes nothing there, so that is safe."""
         for attempt in range(self._retries + 1):
