@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/attention/plan.h"
 #include "core/size.h"
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
@@ -213,6 +214,28 @@ static void repeated_channels(void **state)
     attention_case_done(&c);
 }
 
+/* Few queries over splits of the keys, of which the last holds the largest scores: each split counts by the maximum of all. A sink,
+ * which weighs about as much as all keys, counts once. */
+static void splits_of_the_keys(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 6; k++) {
+        struct attention_dims dims = {both[k % 2], 1, 4, 2, 2, 2 * SPLIT_KV_KEYS + 300, 32, 32};
+        const int64_t last_position = (int64_t)dims.Tk - 2;
+        struct attention_case c;
+        kernel_in_turn(k);
+        attention_case_init(&c, &dims, k < 3 ? CASE_ALIBI : CASE_ALIBI | CASE_SINKS, k);
+        c.params.query_positions.first = &last_position;
+        for (size_t h = 0; h < dims.H; h++) {
+            c.alibi_slopes[h] = h % 2 == 0 ? 0.02 : 0.001; /* the second split's share is near 1, or a third */
+            if (c.params.sinks)
+                c.sinks[h] = h % 2 == 0 ? 4 : 7;
+        }
+        check_case(&c, k % 3 == 0 ? RESULTS_ALL & ~(1U << RESULT_MEAN_WEIGHTS) : 1U << RESULT_OUTPUT | 1U << RESULT_LSE, NULL);
+        attention_case_done(&c);
+    }
+}
+
 /* Positions and windows as far out as a request can name them. */
 static void far_positions(void **state)
 {
@@ -249,6 +272,7 @@ int main(void)
         cmocka_unit_test(masks_of_every_form),
         cmocka_unit_test(packed_heads),
         cmocka_unit_test(repeated_channels),
+        cmocka_unit_test(splits_of_the_keys),
         cmocka_unit_test(far_positions),
     };
     return cmocka_run_group_tests(tests, core_setup, NULL);
