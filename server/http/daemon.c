@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/size.h"
 #include "server/http/head.h"
 #include "server/http/http_request_bypass.h"
 #include "server/http/http_request_lifecycle.h"
@@ -17,6 +18,7 @@
 #include "server/setup/file.h"
 #include "server/setup/limits.h"
 #include "server/work/clock.h"
+#include "server/work/sync.h"
 
 /* The monitor keeps the time limits. Only where libmicrohttpd does not see that a connection was cut, its own limit ends it. */
 #define DAEMON_TIMEOUT_FACTOR 4
@@ -28,7 +30,10 @@
 #define DAEMON_FRESH_MS 500
 #define DAEMON_LAST_REQUESTS_MS 3000
 
-/* ---- what libmicrohttpd calls, on its thread ---- */
+/* Threads for sockets: as many as compute, since they answer small requests themselves, but no more than there is work for. */
+#define DAEMON_SOCKETS_THREADS_MAX 8
+
+/* ---- what libmicrohttpd calls, on the connection's thread ---- */
 
 static void on_connection(void *context, struct MHD_Connection *mhd, void **connection,
                           enum MHD_ConnectionNotificationCode what)
@@ -36,12 +41,12 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **conn
     struct daemon *daemon = context;
     struct service *service = &daemon->service;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        service->connection_count++;
+        (void)atomic_fetch_add(&service->connection_count, 1);
         *connection = http_connection_new(service, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
                                           tls_is_on(&daemon->tls) ? &daemon->tls : NULL);
         return;
     }
-    service->connection_count--;
+    (void)atomic_fetch_sub(&service->connection_count, 1);
     if (*connection != NULL)
         http_request_abandon(*connection, mhd);
     http_connection_free(*connection);
@@ -128,7 +133,7 @@ static unsigned own_status(const char *format, va_list arguments)
 static void reply_before(struct service *service, unsigned status)
 {
     if (status == MHD_HTTP_INTERNAL_SERVER_ERROR)
-        http_request_bypass_long_line(service);
+        http_request_bypass_long_line();
     else if (status == MHD_HTTP_BAD_REQUEST || status == MHD_HTTP_CONTENT_TOO_LARGE)
         http_request_bypass_wrong_length(service);
 }
@@ -177,6 +182,8 @@ static bool start_mhd(struct daemon *daemon, struct error *err)
         {MHD_OPTION_END, 0, NULL},
     };
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+    const size_t sockets_threads = size_min(options->threads, DAEMON_SOCKETS_THREADS_MAX);
+    struct MHD_OptionItem pool[] = {{MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)sockets_threads, NULL}, {MHD_OPTION_END, 0, NULL}};
     /* Without MHD_USE_TURBO libmicrohttpd shuts a connection down before it says that it closes, and no reply could follow. With
      * TLS none could anyway, and only the shutdown tells the client that the stream ends. */
     flags |= tls_is_on(&daemon->tls) ? MHD_USE_TLS : MHD_USE_TURBO;
@@ -193,6 +200,7 @@ static bool start_mhd(struct daemon *daemon, struct error *err)
         MHD_OPTION_URI_LOG_CALLBACK, on_request_line, daemon,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, daemon,
         MHD_OPTION_ARRAY, tls_is_on(&daemon->tls) ? tls : none,
+        MHD_OPTION_ARRAY, sockets_threads > 1 ? pool : none,
         MHD_OPTION_END);
     /* clang-format on */
     if (daemon->mhd == NULL)
@@ -244,6 +252,7 @@ bool daemon_start(struct daemon *daemon, const struct options *options, struct l
     budget_init(&service->budget, options->large_memory_bytes, options->request_memory_bytes_max, options->small_memory_bytes,
                 &service->queue);
     queue_init(&service->queue, options->queue_items_max);
+    sync_must(pthread_mutex_init(&service->mutex, NULL));
     if (!load_files(daemon, err))
         goto fail_files;
     if (!pool_start(&service->pool, options->threads, err))
@@ -267,6 +276,7 @@ fail_workers:
     pool_stop(&service->pool);
 fail_files:
     free_files(daemon);
+    sync_must(pthread_mutex_destroy(&service->mutex));
     queue_done(&service->queue);
     budget_done(&service->budget);
     return false;
@@ -370,6 +380,7 @@ void daemon_stop(struct daemon *daemon)
     monitor_stop(&service->monitor);
     pool_stop(&service->pool);
     free_files(daemon);
+    sync_must(pthread_mutex_destroy(&service->mutex));
     queue_done(&service->queue);
     budget_done(&service->budget);
 }

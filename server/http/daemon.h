@@ -1,7 +1,7 @@
 /* daemon.h: a running daemon: its sockets, its threads and what they share; its start and its end.
  *
- * Threads  libmicrohttpd's, which owns the sockets and never computes; the workers, which take requests from the queue; the
- *          pool's, which help them with large requests; the monitor's; the log's. */
+ * Threads  libmicrohttpd's, which own the sockets and compute the smallest requests; the workers, which take the others from the
+ *          queue; the pool's, which help them with large ones; the monitor's; the log's. */
 #ifndef ATTND_SERVER_HTTP_DAEMON_H
 #define ATTND_SERVER_HTTP_DAEMON_H
 

@@ -1,4 +1,4 @@
-/* gzip.h: bodies in the content coding gzip (RFC 1952), both ways; on a worker, never on the sockets' thread.
+/* gzip.h: bodies in the content coding gzip (RFC 1952), both ways; on a worker, never on a thread for sockets.
  *
  * A reply is compressed in pieces, by all threads of the executor. Each piece ends at a byte boundary, so together they are one
  * stream. Level 1: digits of numbers hardly compress further.

@@ -1,4 +1,4 @@
-/* health_handler.h: GET /health/live and /health/ready, for orchestrators. Answered on the sockets' thread, so also while
+/* health_handler.h: GET /health/live and /health/ready, for orchestrators. Answered on the connection's thread, so also while
  * every core computes. */
 #ifndef ATTND_SERVER_HTTP_HEALTH_HANDLER_H
 #define ATTND_SERVER_HTTP_HEALTH_HANDLER_H

@@ -9,6 +9,7 @@
 
 #include "server/setup/limits.h"
 #include "server/work/clock.h"
+#include "server/work/sync.h"
 
 /* Empty lines between requests are no request (RFC 9112, section 2.2). */
 #define CONNECTION_BLANK_BYTES_MAX 4
@@ -16,14 +17,30 @@
 /* So many connections beyond --max-connections may be silent before the oldest makes room: health is answered in any flood. */
 #define CONNECTION_SILENT_OVERFLOW_MAX (LIMIT_OVERFLOW_CONNECTIONS * 3 / 4)
 
-/* The sockets' thread will see the end of the client's stream, and close. */
+static _Thread_local struct {
+    struct http_connection *first;
+    size_t count;
+} own;
+
+struct http_connection *http_connection_first(void)
+{
+    return own.first;
+}
+
+size_t http_connection_count(void)
+{
+    return own.count;
+}
+
+/* Its thread will see the end of the client's stream, and close. */
 static void cut(struct http_connection *connection)
 {
-    connection->cut = true;
+    atomic_store(&connection->cut, true);
     (void)shutdown(connection->fd, SHUT_RD);
 }
 
-static void add_overflow(struct http_connection *connection)
+/* Those in the list are open: they leave it before their sockets are closed. */
+static void add_overflow_locked(struct http_connection *connection)
 {
     struct service *service = connection->service;
     if (service->overflow_count == LIMIT_OVERFLOW_CONNECTIONS) {
@@ -33,7 +50,7 @@ static void add_overflow(struct http_connection *connection)
     size_t silent_count = 0, oldest = 0;
     for (size_t i = service->overflow_count; i-- > 0;) {
         const struct http_connection *other = service->overflow[i];
-        if (other->closes || other->cut)
+        if (atomic_load(&other->closes) || atomic_load(&other->cut))
             continue;
         silent_count++;
         oldest = i;
@@ -49,10 +66,12 @@ static void remove_overflow(struct http_connection *connection)
 {
     struct service *service = connection->service;
     size_t kept = 0;
+    sync_lock(&service->mutex);
     for (size_t i = 0; i < service->overflow_count; i++)
         if (service->overflow[i] != connection)
             service->overflow[kept++] = service->overflow[i];
     service->overflow_count = kept;
+    sync_unlock(&service->mutex);
 }
 
 struct http_connection *http_connection_new(struct service *service, int fd, struct tls *tls)
@@ -63,7 +82,7 @@ struct http_connection *http_connection_new(struct service *service, int fd, str
         return NULL;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof unsent_bytes);
-    bool overflow = service->connection_count > service->options->connections_max;
+    bool overflow = atomic_load(&service->connection_count) > service->options->connections_max;
     int64_t last_ms = overflow ? clock_ms() + LIMIT_OVERFLOW_CONNECTION_MS : CLOCK_NEVER_MS;
     *connection = (struct http_connection){.service = service, .fd = fd, .tls = tls};
     connection->watch = monitor_add(&service->monitor, fd, tls != NULL, last_ms);
@@ -72,12 +91,16 @@ struct http_connection *http_connection_new(struct service *service, int fd, str
         return NULL;
     }
     http_connection_enter_idle(connection);
-    if (overflow)
-        add_overflow(connection);
-    connection->next = service->connections;
+    if (overflow) {
+        sync_lock(&service->mutex);
+        add_overflow_locked(connection);
+        sync_unlock(&service->mutex);
+    }
+    connection->next = own.first;
     if (connection->next != NULL)
         connection->next->previous = connection;
-    service->connections = connection;
+    own.first = connection;
+    own.count++;
     connection->fresh = true;
     (void)atomic_fetch_add(&service->fresh_count, 1);
     return connection;
@@ -98,7 +121,7 @@ void http_connection_enter_idle(struct http_connection *connection)
 
 bool http_connection_was_cut(struct http_connection *connection)
 {
-    return connection->cut || connection_was_cut(connection->watch);
+    return atomic_load(&connection->cut) || connection_was_cut(connection->watch);
 }
 
 static bool is_closed_by_client(const struct http_connection *connection)
@@ -137,7 +160,7 @@ uint64_t http_connection_read_bytes(const struct http_connection *connection)
 
 bool http_connection_has_stray_bytes(const struct http_connection *connection)
 {
-    if (connection->tls != NULL || connection->closes || (connection->reused && is_closed_by_client(connection)))
+    if (connection->tls != NULL || atomic_load(&connection->closes) || (connection->reused && is_closed_by_client(connection)))
         return false;
     const struct tcp_info info = count(connection, true);
     return info.tcpi_data_segs_out == connection->sent_segments &&
@@ -163,9 +186,10 @@ void http_connection_free(struct http_connection *connection)
         http_connection_linger(connection);
     http_connection_leave_fresh(connection);
     remove_overflow(connection);
-    *(connection->previous != NULL ? &connection->previous->next : &connection->service->connections) = connection->next;
+    *(connection->previous != NULL ? &connection->previous->next : &own.first) = connection->next;
     if (connection->next != NULL)
         connection->next->previous = connection->previous;
+    own.count--;
     monitor_remove(connection->watch);
     if (connection->tls != NULL)
         tls_release(connection->tls, connection->certificate);

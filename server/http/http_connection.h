@@ -4,11 +4,13 @@
  * than fit its memory), and what it leaves behind is replied to, logged and freed as the connection closes. So is what
  * libmicrohttpd does not even recognise as a request line.
  *
- * Threads  the sockets' thread. */
+ * Threads  the connection's own: one of those for sockets, which libmicrohttpd hands it to for good. */
 #ifndef ATTND_SERVER_HTTP_HTTP_CONNECTION_H
 #define ATTND_SERVER_HTTP_HTTP_CONNECTION_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "server/http/service.h"
@@ -17,21 +19,25 @@
 struct http_request;
 
 struct http_connection {
-    struct http_connection *previous, *next;
-    struct service *service;             /* borrowed */
-    struct connection *watch;            /* owned: the monitor's view */
-    int fd;                              /* borrowed: libmicrohttpd closes it */
-    struct tls *tls;                     /* borrowed; NULL: none, and a reply can be written past libmicrohttpd */
-    struct tls_certificate *certificate; /* of tls, since the handshake; NULL before */
-    bool fresh;                          /* without a first request */
-    bool reused;                         /* a request has been answered, and another may follow */
-    bool cut;                            /* to make room for others */
-    bool lingers;                        /* unread bytes must not reset it */
-    bool closes;                         /* after the reply that was given last */
-    uint64_t accounted_bytes;            /* received, and part of requests that were answered */
-    uint32_t sent_segments;              /* then */
-    struct http_request *request;        /* in progress; NULL: none */
+    struct http_connection *previous, *next; /* of its thread's connections */
+    struct service *service;                 /* borrowed */
+    struct connection *watch;                /* owned: the monitor's view */
+    int fd;                                  /* borrowed: libmicrohttpd closes it */
+    struct tls *tls;                         /* borrowed; NULL: none, and a reply can be written past libmicrohttpd */
+    struct tls_certificate *certificate;     /* of tls, since the handshake; NULL before */
+    bool fresh;                              /* without a first request */
+    bool reused;                             /* a request has been answered, and another may follow */
+    atomic_bool cut;                         /* to make room for others: by any thread for sockets */
+    bool lingers;                            /* unread bytes must not reset it */
+    atomic_bool closes;                      /* after the reply that was given last; read by any thread for sockets */
+    uint64_t accounted_bytes;                /* received, and part of requests that were answered */
+    uint32_t sent_segments;                  /* then */
+    struct http_request *request;            /* in progress; NULL: none */
 };
+
+/* Those of the calling thread, linked, and their number. */
+struct http_connection *http_connection_first(void);
+size_t http_connection_count(void);
 
 /* New; NULL where there is no memory. */
 struct http_connection *http_connection_new(struct service *service, int fd, struct tls *tls);

@@ -1,6 +1,6 @@
 /* http_request.h: what is known of one HTTP request. http_request_lifecycle.h tells its life.
  *
- * Threads  the sockets' thread owns a request. From admission_enqueue to MHD_resume_connection a worker has it, and touches only
+ * Threads  the connection's thread owns a request. From admission_enqueue to MHD_resume_connection a worker has it, and touches only
  *          the work item, the body, the call and the times. */
 #ifndef ATTND_SERVER_HTTP_HTTP_REQUEST_H
 #define ATTND_SERVER_HTTP_HTTP_REQUEST_H
@@ -31,7 +31,7 @@ enum http_request_stage {
     HTTP_REQUEST_COLLECT, /* the body arrives, and is kept */
     HTTP_REQUEST_DISCARD, /* the reply is ready, and what arrives of the body is dropped */
     HTTP_REQUEST_PARK,    /* the body is complete */
-    HTTP_REQUEST_WORK,    /* suspended; once the sockets' thread sees it again, the reply is ready */
+    HTTP_REQUEST_WORK,    /* suspended; once the connection's thread sees it again, the reply is ready */
 };
 
 struct http_request {

@@ -15,7 +15,7 @@ static void reply_instead(struct http_request *request, const struct error *err)
 /* libmicrohttpd does not say which it is, but every request with such a length is refused. */
 void http_request_bypass_wrong_length(struct service *service)
 {
-    for (struct http_connection *connection = service->connections; connection != NULL; connection = connection->next) {
+    for (struct http_connection *connection = http_connection_first(); connection != NULL; connection = connection->next) {
         struct http_request *request = connection->request;
         struct error err = {0};
         if (request != NULL && connection->tls == NULL && !request->replied && request->stage == HTTP_REQUEST_HEAD &&
@@ -64,11 +64,11 @@ static uint64_t held_bytes(const struct http_request *request)
     return read_bytes > passed_bytes ? read_bytes - passed_bytes : 0;
 }
 
-void http_request_bypass_long_line(struct service *service)
+void http_request_bypass_long_line(void)
 {
     struct http_request *longest = NULL;
     uint64_t longest_bytes = 0;
-    for (struct http_connection *connection = service->connections; connection != NULL; connection = connection->next) {
+    for (struct http_connection *connection = http_connection_first(); connection != NULL; connection = connection->next) {
         struct http_request *request = connection->request;
         if (request == NULL || connection->tls != NULL || request->replied || request->head.transfer_encoding == NULL ||
             (request->stage != HTTP_REQUEST_COLLECT && request->stage != HTTP_REQUEST_DISCARD))

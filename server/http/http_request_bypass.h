@@ -17,6 +17,6 @@ void http_request_bypass_wrong_length(struct service *service);
 
 /* libmicrohttpd is about to reply 500 to a request, of which it only says that one of its lines, between the chunks of its body, is
  * longer than the memory for it: replies 400 first. It is the request of which libmicrohttpd holds most. Not under TLS. */
-void http_request_bypass_long_line(struct service *service);
+void http_request_bypass_long_line(void);
 
 #endif

@@ -239,11 +239,17 @@ static enum MHD_Result collect(struct http_request *request, const char *data, s
 
 /* ---- computing ---- */
 
-/* Lets the sockets' thread go on with a suspended request, and touches it no more: it may be freed next. */
-static void resume(struct http_request *request)
+/* The reply is ready to be sent. */
+static void computed(struct http_request *request)
 {
     request->finished_ns = clock_ns();
     http_request_count_inference(request);
+}
+
+/* Lets the connection's thread go on with a suspended request, and touches it no more: it may be freed next. */
+static void resume(struct http_request *request)
+{
+    computed(request);
     connection_enter(request->connection->watch, CONNECTION_SEND, clock_ms() + http_request_timeout_ms(request));
     MHD_resume_connection(request->mhd);
 }
@@ -279,6 +285,20 @@ static void submit(struct http_request *request)
     resume(request);
 }
 
+/* All of the body has arrived. */
+static enum MHD_Result answer(struct http_request *request)
+{
+    request->received_ns = clock_ns();
+    if (http_request_run_at_once(request)) {
+        computed(request);
+        return http_request_reply(request);
+    }
+    /* Not suspended right here: libmicrohttpd would read from the socket first thing after the resume, and take the end of a
+     * half-closed client's stream for a reason to close. Asked again, it no longer waits to read. */
+    request->stage = HTTP_REQUEST_PARK;
+    return MHD_YES;
+}
+
 enum MHD_Result http_request_step(struct http_request *request, const struct request_line *line, const char *data,
                                   size_t *data_bytes)
 {
@@ -289,11 +309,7 @@ enum MHD_Result http_request_step(struct http_request *request, const struct req
     case HTTP_REQUEST_COLLECT:
         if (*data_bytes > 0)
             return collect(request, data, data_bytes);
-        /* Not suspended right here: libmicrohttpd would read from the socket first thing after the resume, and take the
-         * end of a half-closed client's stream for a reason to close. Asked again, it no longer waits to read. */
-        request->received_ns = clock_ns();
-        request->stage = HTTP_REQUEST_PARK;
-        return MHD_YES;
+        return answer(request);
     case HTTP_REQUEST_PARK:
         request->stage = HTTP_REQUEST_WORK;
         submit(request);

@@ -1,10 +1,10 @@
 /* http_request_lifecycle.h: the life of one HTTP request, from its request line to the last byte of its reply.
  *
- * The head is read, and the request admitted or refused; the body is collected; the connection is suspended while the request
- * waits in the queue and a worker computes the reply (http_request_run.h); the reply goes out; then the request is logged
+ * The head is read, and the request admitted or refused; the body is collected; a small request is answered at once, else the connection is
+ * suspended while the request waits in the queue and a worker computes the reply (http_request_run.h); the reply goes out; then the request is logged
  * (http_request_log.h) and freed.
  *
- * Threads  every function on the sockets' thread. */
+ * Threads  every function on the connection's thread. */
 #ifndef ATTND_SERVER_HTTP_HTTP_REQUEST_LIFECYCLE_H
 #define ATTND_SERVER_HTTP_HTTP_REQUEST_LIFECYCLE_H
 

@@ -5,6 +5,7 @@
 #include "server/http/response.h"
 #include "server/telemetry/access_log.h"
 #include "server/work/clock.h"
+#include "server/work/sync.h"
 
 static double ms_between(int64_t from_ns, int64_t to_ns)
 {
@@ -15,6 +16,14 @@ static double ms_between(int64_t from_ns, int64_t to_ns)
 static uint64_t sent_bytes(const struct http_request *request)
 {
     return request->replied && strcmp(request->method, "HEAD") != 0 ? response_body_bytes(&request->call.reply) : 0;
+}
+
+static void record_request(struct service *service, const struct api_protocol *protocol, const struct access_record *record)
+{
+    access_log_write(service->log, record);
+    sync_lock(&service->mutex);
+    metrics_add(&service->metrics, protocol, record);
+    sync_unlock(&service->mutex);
 }
 
 void http_request_log(struct http_request *request, unsigned status, const char *end)
@@ -38,8 +47,7 @@ void http_request_log(struct http_request *request, unsigned status, const char 
         .total_ms = ms_between(request->started_ns, now_ns),
         .end = end,
     };
-    access_log_write(request->service->log, &record);
-    metrics_add(&request->service->metrics, request->route != NULL ? request->route->protocol : NULL, &record);
+    record_request(request->service, request->route != NULL ? request->route->protocol : NULL, &record);
 }
 
 void http_request_log_refused(struct service *service, const char *method, const char *path)
@@ -51,8 +59,7 @@ void http_request_log_refused(struct service *service, const char *method, const
         .status = MHD_HTTP_SERVICE_UNAVAILABLE,
         .end = "no memory",
     };
-    access_log_write(service->log, &record);
-    metrics_add(&service->metrics, NULL, &record);
+    record_request(service, NULL, &record);
 }
 
 void http_request_count_inference(struct http_request *request)

@@ -36,7 +36,7 @@ static struct response response_of(const struct http_request *request)
 static void reply_without_memory(struct http_request *request)
 {
     request->no_memory = true;
-    request->connection->closes = true;
+    atomic_store(&request->connection->closes, true);
     request->call.reply = (struct api_reply){.status = MHD_HTTP_SERVICE_UNAVAILABLE, .error = ERROR_NO_MEMORY};
     request->replied =
         MHD_queue_response(request->mhd, MHD_HTTP_SERVICE_UNAVAILABLE, request->service->no_memory_response) == MHD_YES;
@@ -48,7 +48,7 @@ enum MHD_Result http_request_reply(struct http_request *request)
     int64_t reading_ms = (int64_t)(response_body_bytes(response.reply) * 1000 / HTTP_REQUEST_SEND_BYTES_PER_S_MIN);
     request->finished_ns = request->finished_ns != 0 ? request->finished_ns : clock_ns();
     connection_enter(request->connection->watch, CONNECTION_SEND, clock_ms() + http_request_timeout_ms(request) + reading_ms);
-    request->connection->closes = response.closes;
+    atomic_store(&request->connection->closes, response.closes);
     request->replied = response_queue(&response, request->mhd);
     if (!request->replied)
         reply_without_memory(request);

@@ -12,6 +12,7 @@
 /* Why api_compute ends without a reply. */
 struct deferral {
     struct http_request *request;
+    bool at_once;
     enum http_request_outcome outcome;
     size_t wanted_bytes;
 };
@@ -29,12 +30,23 @@ static bool is_small(const struct http_request *request, const struct api_cost *
     return cost->products <= WORK_SMALL_PRODUCTS_MAX && cost->memory_bytes <= memory_bytes_max;
 }
 
+static bool is_for_at_once(const struct api_cost *cost)
+{
+    size_t part_bytes = WORK_AT_ONCE_THREAD_BYTES / size_max(http_connection_count(), 1);
+    return cost->products <= WORK_AT_ONCE_PRODUCTS_MAX &&
+           cost->memory_bytes <= size_min(part_bytes, WORK_AT_ONCE_MEMORY_BYTES_MAX);
+}
+
 /* Grants api the memory of its call, or has it end the call: for a worker of large work, or until the memory is free. */
 static bool reserve(void *context, const struct api_cost *cost, struct error *err)
 {
     struct deferral *deferral = context;
     struct work_item *work_item = &deferral->request->work_item;
     (void)err;
+    if (deferral->at_once && !is_for_at_once(cost)) {
+        deferral->outcome = HTTP_REQUEST_IS_LARGE;
+        return false;
+    }
     if (work_item->class == WORK_SMALL && !is_small(deferral->request, cost)) {
         work_item->class = WORK_LARGE;
         deferral->outcome = HTTP_REQUEST_IS_LARGE;
@@ -103,23 +115,28 @@ static enum http_request_outcome inflate_body(struct http_request *request, stru
     return outcome;
 }
 
-/* Compresses the reply where the client accepts that and memory for it is free now. */
+/* Whether the reply is to be compressed. */
+static bool wants_gzip(struct http_request *request)
+{
+    const struct api_reply *reply = &request->call.reply;
+    enum options_gzip wanted = request->service->options->gzip;
+    bool json = strcmp(reply->content_type, "application/json") == 0;
+    request->varies_by_encoding = wanted == OPTIONS_GZIP_ALL || (wanted == OPTIONS_GZIP_JSON && json);
+    return request->varies_by_encoding && response_body_bytes(reply) >= GZIP_REPLY_BYTES_MIN && accepts_gzip(request);
+}
+
+/* Compresses the reply where memory for it is free now. */
 static void deflate_reply(struct http_request *request, const struct executor *executor)
 {
     struct api_reply *reply = &request->call.reply;
     struct service *service = request->service;
-    enum options_gzip wanted = service->options->gzip;
-    bool json = strcmp(reply->content_type, "application/json") == 0;
-    request->varies_by_encoding = wanted == OPTIONS_GZIP_ALL || (wanted == OPTIONS_GZIP_JSON && json);
-    if (!request->varies_by_encoding || response_body_bytes(reply) < GZIP_REPLY_BYTES_MIN || !accepts_gzip(request))
-        return;
     if (budget_grant_now(&service->budget, &request->work_item, gzip_cost(reply, executor)))
         request->reply_is_gzip = gzip_deflate(reply, executor, &request->gzip);
 }
 
-static enum http_request_outcome compute(struct http_request *request, size_t *ret_wanted_bytes)
+static enum http_request_outcome compute(struct http_request *request, bool at_once, size_t *ret_wanted_bytes)
 {
-    struct deferral deferral = {.request = request, .outcome = HTTP_REQUEST_ANSWERED};
+    struct deferral deferral = {.request = request, .at_once = at_once, .outcome = HTTP_REQUEST_ANSWERED};
     struct api_call *call = &request->call;
     struct pool_use use = {.pool = &request->service->pool, .work_item = &request->work_item};
     const struct executor executor = pool_executor(&use);
@@ -137,13 +154,17 @@ static enum http_request_outcome compute(struct http_request *request, size_t *r
         .body_bytes = request->body.bytes,
     };
     api_compute(request->route->protocol, &sent, &limits, &executor, call);
+    bool gzip = deferral.outcome == HTTP_REQUEST_ANSWERED && wants_gzip(request);
+    if (gzip && at_once) /* compressing takes longer than all that was done until here */
+        deferral.outcome = HTTP_REQUEST_IS_LARGE;
     if (deferral.outcome != HTTP_REQUEST_ANSWERED) {
         *ret_wanted_bytes = deferral.wanted_bytes;
         api_call_done(call);
         return deferral.outcome;
     }
     int64_t computed_ns = clock_ns();
-    deflate_reply(request, &executor);
+    if (gzip)
+        deflate_reply(request, &executor);
     call->timings.parse_ms += (double)(inflated_ns - request->begun_ns) / 1e6;
     call->timings.encode_ms += (double)(clock_ns() - computed_ns) / 1e6;
     request->computed = true;
@@ -160,6 +181,18 @@ enum http_request_outcome http_request_run(struct http_request *request, size_t 
     if (err.code != ERROR_NONE)
         api_problem(&err, NULL, &request->call);
     else if (outcome == HTTP_REQUEST_ANSWERED)
-        outcome = compute(request, ret_wanted_bytes);
+        outcome = compute(request, false, ret_wanted_bytes);
     return outcome;
+}
+
+bool http_request_run_at_once(struct http_request *request)
+{
+    size_t wanted_bytes;
+    if (request->body_is_gzip || request->body.bytes > WORK_AT_ONCE_BODY_BYTES_MAX)
+        return false;
+    request->begun_ns = clock_ns();
+    if (compute(request, true, &wanted_bytes) == HTTP_REQUEST_ANSWERED)
+        return true;
+    budget_release_grant(&request->service->budget, &request->work_item);
+    return false;
 }

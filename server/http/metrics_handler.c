@@ -9,6 +9,7 @@
 #include "core/arena.h"
 #include "server/http/service.h"
 #include "server/telemetry/metrics.h"
+#include "server/work/sync.h"
 
 /* 0 where the system does not say. */
 static size_t resident_bytes(void)
@@ -39,13 +40,12 @@ void metrics_handler(struct service *service, struct api_call *call)
 {
     const struct options *options = service->options;
     const struct budget_usage memory = budget_usage(&service->budget);
-    const struct metrics_gauges gauges = {
+    struct metrics_gauges gauges = {
         .version = ATTND_VERSION,
         .kernel = api_kernel(),
         .threads = options->threads,
-        .connections = service->connection_count,
+        .connections = atomic_load(&service->connection_count),
         .connections_max = options->connections_max,
-        .connections_made_room = service->made_room_count,
         .queued = queue_length(&service->queue),
         .queued_max = options->queue_items_max,
         .waiting_for_memory = memory.waiting,
@@ -58,6 +58,10 @@ void metrics_handler(struct service *service, struct api_call *call)
         .resident_bytes = resident_bytes(),
         .started_s = service->started_s,
     };
+    sync_lock(&service->mutex);
+    const struct metrics metrics = service->metrics;
+    gauges.connections_made_room = service->made_room_count;
+    sync_unlock(&service->mutex);
     struct error err = {0};
     arena_init(&call->arena, arena_cost(METRICS_BYTES_MAX));
     char *text = arena_alloc(&call->arena, METRICS_BYTES_MAX, &err);
@@ -69,6 +73,6 @@ void metrics_handler(struct service *service, struct api_call *call)
         .status = 200,
         .content_type = METRICS_TYPE,
         .body = text,
-        .body_bytes = metrics_write(&service->metrics, &gauges, text),
+        .body_bytes = metrics_write(&metrics, &gauges, text),
     };
 }

@@ -9,7 +9,7 @@
 struct service;
 struct static_file;
 
-/* Answers at once, on the sockets' thread: must neither wait nor compute. */
+/* Answers at once, on the connection's thread: must neither wait nor compute. */
 typedef void route_answer(struct service *service, struct api_call *call);
 
 struct route {

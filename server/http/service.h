@@ -1,9 +1,10 @@
 /* service.h: what all requests of a daemon share, which daemon.c starts and stops.
  *
- * Threads  the metrics and the lists of connections belong to the sockets' thread; the rest says for itself. */
+ * Threads  the mutex guards what stands below it; the rest says for itself. */
 #ifndef ATTND_SERVER_HTTP_SERVICE_H
 #define ATTND_SERVER_HTTP_SERVICE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,11 +37,11 @@ struct service {
     struct pool pool;
     struct monitor monitor;
     struct statistics statistics[API_PROTOCOL_COUNT];
+    pthread_mutex_t mutex; /* between threads for sockets */
     struct metrics metrics;
-    struct http_connection *connections;                          /* all that are open, linked */
     struct http_connection *overflow[LIMIT_OVERFLOW_CONNECTIONS]; /* beyond --max-connections, oldest first */
     size_t overflow_count;
-    uint64_t made_room_count;       /* of them, those that were cut for newer ones */
+    uint64_t made_room_count;       /* of them, those that were cut for newer ones; the last that the mutex guards */
     double started_s;               /* of the Unix epoch */
     atomic_size_t connection_count; /* open ones */
     atomic_bool draining;           /* new work is refused; what was admitted goes on */

@@ -2,7 +2,7 @@
  *
  * A certificate can be replaced while connections use it: each keeps the one that it began with.
  *
- * Threads  tls_reload from any thread, the rest on the sockets' thread. */
+ * Threads  tls_reload from any thread, the rest on the connection's thread. */
 #ifndef ATTND_SERVER_HTTP_TLS_H
 #define ATTND_SERVER_HTTP_TLS_H
 

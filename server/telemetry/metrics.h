@@ -3,7 +3,7 @@
  * Labels come from fixed sets, so a client cannot make the text grow. `path` is that of a computing endpoint, or "other";
  * `status` is the reply's, "none" where there was no reply, or "other" for one that the list in metrics.c lacks.
  *
- * Threads  the sockets' thread alone, which ends every request and answers GET /metrics. */
+ * Threads  one at a time. */
 #ifndef ATTND_SERVER_TELEMETRY_METRICS_H
 #define ATTND_SERVER_TELEMETRY_METRICS_H
 

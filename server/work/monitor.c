@@ -80,7 +80,7 @@ static struct work_item *take_stopped_locked(struct monitor *monitor)
     return taken;
 }
 
-/* The sockets' thread sees the end of the stream, or fails to send, and closes. */
+/* The connection's thread sees the end of the stream, or fails to send, and closes. */
 static void cut_locked(struct connection *connection)
 {
     connection->cut = true;

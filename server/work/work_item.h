@@ -29,6 +29,14 @@ enum work_class { WORK_SMALL, WORK_LARGE };
 #define WORK_SMALL_MEMORY_BYTES_MAX ((size_t)512 << 10)
 #define WORK_SMALL_PRODUCTS_MAX ((size_t)1 << 22) /* multiplications */
 
+/* Bounds work that the thread of its socket does itself, since handing it over would take longer: a few tenths of a millisecond at
+ * most. Where a thread has many connections they share WORK_AT_ONCE_THREAD_BYTES: should all ask at once, no other request of that
+ * thread, as one for health, waits longer than some 30 ms. */
+#define WORK_AT_ONCE_BODY_BYTES_MAX ((size_t)16 << 10)
+#define WORK_AT_ONCE_MEMORY_BYTES_MAX ((size_t)256 << 10)
+#define WORK_AT_ONCE_PRODUCTS_MAX ((size_t)1 << 17)
+#define WORK_AT_ONCE_THREAD_BYTES ((size_t)16 << 20)
+
 /* Bytes reserved in the budget, in the pool of that class. */
 struct budget_share {
     enum work_class pool;

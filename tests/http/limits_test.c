@@ -145,12 +145,15 @@ static void test_queue_full(void **state)
         pending[i] = post_later(attnd, "/attention", ENDLESS_JSON);
         sleep_s(0.3);
     }
-    struct reply reply = post_json(attnd, "/attention", SMALL_JSON, NULL);
+    struct reply reply = post_json(attnd, "/attention", ENDLESS_JSON, NULL);
     assert_problem(&reply, 503);
     assert_non_null(strstr(reply.body, "queue"));
     assert_true(strtol(reply_header(&reply, "Retry-After"), NULL, 10) > 0);
     reply_done(&reply);
 
+    reply = post_json(attnd, "/attention", SMALL_JSON, NULL); /* is answered at once */
+    assert_int_equal(reply.status, 200);
+    reply_done(&reply);
     reply = get(attnd, "/health/ready", NULL);
     assert_int_equal(reply.status, 200);
     reply_done(&reply);
