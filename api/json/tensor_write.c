@@ -1,10 +1,13 @@
 #include "api/json/tensor_write.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "api/number/batch.h"
 #include "api/number/write.h"
 #include "core/size.h"
+
+#define INTEGER_BYTES_MAX 20 /* -9223372036854775808 */
 
 _Static_assert(TENSOR_WRITE_SLACK_BYTES >= NUMBER_F64_BYTES_MAX + 3 * TENSOR_RANK_MAX,
                "what the last number may touch, and the brackets");
@@ -28,13 +31,31 @@ static char *put_f64(double x, int decimals, char *at)
     return decimals < 0 ? number_write_f64(x, at) : number_write_f64_rounded(x, decimals, at);
 }
 
+static char *put_i64(int64_t x, char *at)
+{
+    char digits[INTEGER_BYTES_MAX];
+    size_t count = 0;
+    uint64_t left = x < 0 ? -(uint64_t)x : (uint64_t)x;
+    if (x < 0)
+        *at++ = '-';
+    do {
+        digits[count++] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    while (count > 0)
+        *at++ = digits[--count];
+    return at;
+}
+
 /* After the bracket or comma that is there already. */
 static char *put_row(const struct tensor *t, struct number_style style, size_t first, size_t count, char *at)
 {
     if (t->dtype == DTYPE_F32 && style.decimals < 0)
         return put_row_f32((const float *)t->data + first, count, at);
     for (size_t i = 0; i < count; i++) {
-        if (t->dtype == DTYPE_F32)
+        if (t->dtype == DTYPE_I64)
+            at = put_i64(((const int64_t *)t->data)[first + i], at);
+        else if (t->dtype == DTYPE_F32)
             at = put_f32(((const float *)t->data)[first + i], style.decimals, at);
         else if (style.digits == DTYPE_F32)
             at = put_f32((float)((const double *)t->data)[first + i], style.decimals, at);
@@ -99,7 +120,9 @@ char *tensor_write(const struct tensor *t, struct number_style style, size_t fir
 size_t tensor_write_offset(enum dtype dtype, size_t rank, const size_t *shape, struct number_style style, size_t first)
 {
     size_t number = dtype == DTYPE_F32 ? NUMBER_F32_TEXT_BYTES_MAX : NUMBER_F64_TEXT_BYTES_MAX, elements = 1;
-    if (style.decimals >= 0)
+    if (dtype == DTYPE_I64)
+        number = INTEGER_BYTES_MAX;
+    else if (style.decimals >= 0)
         number = dtype == DTYPE_F32 ? NUMBER_F32_BYTES_MAX : NUMBER_F64_BYTES_MAX;
     size_t bytes = size_multiply(first, number + 1); /* and a comma */
     if (shape_count(rank, shape) == 0)               /* two brackets and a comma an array */

@@ -1,4 +1,4 @@
-/* tensor_write.h: contiguous float32 and float64 tensors as JSON arrays: whole, or any range of their elements, so that several
+/* tensor_write.h: contiguous float32, float64 and int64 tensors as JSON arrays: whole, or any range of their elements, so that several
  * threads can write one tensor. */
 #ifndef ATTND_API_JSON_TENSOR_WRITE_H
 #define ATTND_API_JSON_TENSOR_WRITE_H
@@ -11,7 +11,7 @@
 struct number_style {
     enum dtype digits; /* how many each number needs: fewer where a float64 tensor was rounded to float32 */
     bool flat;         /* one array, whatever the shape */
-    int decimals;      /* >= 0: rounds */
+    int decimals;      /* >= 0: rounds what is no integer */
 };
 
 /* Writes elements [first, last) with the brackets and commas before each, and the closing brackets after the tensor's last.

@@ -32,7 +32,9 @@ bool element_is_float(enum element_type element_type)
 
 enum element_type element_of_dtype(enum dtype dtype)
 {
-    return dtype == DTYPE_F32 ? ELEMENT_F32 : dtype == DTYPE_F64 ? ELEMENT_F64 : ELEMENT_BOOL;
+    static const enum element_type types[] = {
+        [DTYPE_F32] = ELEMENT_F32, [DTYPE_F64] = ELEMENT_F64, [DTYPE_BOOL] = ELEMENT_BOOL, [DTYPE_I64] = ELEMENT_I64};
+    return types[dtype];
 }
 
 const char *element_dtype_name(enum dtype dtype)

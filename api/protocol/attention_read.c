@@ -7,6 +7,7 @@
 #include "api/json/document.h"
 #include "api/json/writer.h"
 #include "api/number/write.h"
+#include "api/protocol/return_read.h"
 
 struct decoder;
 typedef bool decode_function(const struct decoder *d, const json_t *value);
@@ -284,25 +285,27 @@ static bool decode_precision(const struct decoder *d, const json_t *value)
 
 static bool decode_return(const struct decoder *d, const json_t *value)
 {
-    const struct json_array_text *extracted = document_array(d->extract, value);
-    memset(d->request->results, 0, sizeof d->request->results);
-    if (extracted != NULL && extracted->kind == JSON_ARRAY_EMPTY && extracted->rank == 1)
-        return true;
-    if (!json_is_array(value) || extracted != NULL)
-        return document_refuse(d->extract, value, d->pointer, "an array of names, as [\"output\", \"weights\"]", d->err);
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        char place[TENSOR_INPUT_POINTER_BYTES_MAX];
-        struct writer writer;
-        size_t choice = 0;
-        writer_init(&writer, place, sizeof place);
-        writer_add(&writer, "/return/");
-        writer_unsigned(&writer, i);
-        writer_end(&writer);
-        if (!document_choice(d->extract, json_array_get(value, i), place, request_result_names, &choice, d->err))
-            return false;
-        d->request->results[choice] = true;
-        d->request->result_places[choice] = i;
-    }
+    return return_read(d->extract, value, d->request, d->err);
+}
+
+static bool decode_top(const struct decoder *d, const json_t *value)
+{
+    return document_integer(d->extract, value, d->pointer, 1, REQUEST_TOP_MAX, &d->request->top, d->err);
+}
+
+static bool decode_pool(const struct decoder *d, const json_t *value)
+{
+    return return_read_pool(d->extract, value, d->request, d->err);
+}
+
+static bool decode_pool_by(const struct decoder *d, const json_t *value)
+{
+    static const char *const choices[] = {"mean", "max", NULL};
+    size_t choice = 0;
+    d->request->has_pool_by = true;
+    if (!document_choice(d->extract, value, d->pointer, choices, &choice, d->err))
+        return false;
+    d->request->pool_max = choice == 1;
     return true;
 }
 
@@ -358,6 +361,9 @@ static const struct field fields[] = {
     {.name = "seed", .decode = decode_seed},
     {.name = "precision", .decode = decode_precision},
     {.name = "return", .decode = decode_return},
+    {.name = "top", .decode = decode_top},
+    {.name = "pool", .decode = decode_pool},
+    {.name = "pool_by", .decode = decode_pool_by},
     {.name = "format", .decode = decode_format},
     {.name = "decimals", .decode = decode_decimals},
 };

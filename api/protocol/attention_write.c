@@ -22,35 +22,57 @@ size_t attention_write_bytes_max(const struct plan *plan)
             continue;
         const struct plan_result *result = &plan->results[i];
         size_t tensor = chunks_bytes_max(plan->dtype, result->rank, result->shape, style_of(request->reply, plan->dtype));
-        bytes = size_add(bytes, size_add(tensor, SHAPE_TEXT_BYTES_MAX));
+        bytes = size_add(bytes, size_add(tensor, 2 * SHAPE_TEXT_BYTES_MAX));
+        if (i == RESULT_TOP_KEYS)
+            bytes =
+                size_add(bytes, chunks_bytes_max(DTYPE_I64, result->rank, result->shape, style_of(request->reply, DTYPE_I64)));
     }
     return bytes;
 }
 
 static size_t chunk_count_max(const struct evaluation *evaluation)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < RESULTS; i++)
-        if (evaluation->plan->request->results[i])
-            count += chunks_count_max(tensor_count(&evaluation->results[i]));
+    struct result_part parts[RESULT_PARTS_MAX];
+    size_t part_count = evaluation_result_parts(evaluation, parts), count = 0;
+    for (size_t i = 0; i < part_count; i++)
+        count += chunks_count_max(tensor_count(parts[i].tensor));
     return count;
 }
 
-static void write_result(struct chunks *chunks, const struct evaluation *evaluation, enum request_result which)
+static void write_tensor(struct chunks *chunks, const struct attention_reply *reply, const struct tensor *t)
 {
-    const struct attention_reply *reply = evaluation->plan->request->reply;
-    const struct tensor *t = &evaluation->results[which];
     struct writer *writer = &chunks->writer;
-    writer_add(writer, "\"");
-    writer_add(writer, request_result_names[which]);
-    writer_add(writer, "\":");
     if (reply->flat) {
         char shape[SHAPE_TEXT_BYTES_MAX];
         writer_format(writer, "{\"shape\":%s,\"dtype\":\"%s\",\"data\":", shape_text(t->rank, t->shape, shape, sizeof shape),
                       element_dtype_name(t->dtype));
     }
     chunks_tensor(chunks, t, style_of(reply, t->dtype));
-    writer_add(writer, reply->flat ? "}," : ",");
+    writer_add(writer, reply->flat ? "}" : "");
+}
+
+/* The results, each a tensor or an object of its parts, and a comma after each. */
+static void write_results(struct chunks *chunks, const struct evaluation *evaluation)
+{
+    struct result_part parts[RESULT_PARTS_MAX];
+    size_t count = evaluation_result_parts(evaluation, parts);
+    struct writer *writer = &chunks->writer;
+    for (size_t i = 0; i < count; i++) {
+        bool first = i == 0 || parts[i - 1].result != parts[i].result;
+        bool last = i + 1 == count || parts[i + 1].result != parts[i].result;
+        if (first) {
+            writer_add(writer, "\"");
+            writer_add(writer, request_result_names[parts[i].result]);
+            writer_add(writer, parts[i].member == NULL ? "\":" : "\":{");
+        }
+        if (parts[i].member != NULL) {
+            writer_add(writer, "\"");
+            writer_add(writer, parts[i].member);
+            writer_add(writer, "\":");
+        }
+        write_tensor(chunks, evaluation->plan->request->reply, parts[i].tensor);
+        writer_add(writer, parts[i].member != NULL && last ? "}," : ",");
+    }
 }
 
 bool attention_write(struct evaluation *evaluation, const struct executor *executor, struct api_reply *ret, struct error *err)
@@ -60,9 +82,7 @@ bool attention_write(struct evaluation *evaluation, const struct executor *execu
     chunks_init(&chunks, evaluation->reply_buffer, attention_write_bytes_max(evaluation->plan), chunk_count_max(evaluation),
                 executor);
     writer_add(writer, "{");
-    for (size_t i = 0; i < RESULTS; i++)
-        if (evaluation->plan->request->results[i])
-            write_result(&chunks, evaluation, (enum request_result)i);
+    write_results(&chunks, evaluation);
     writer_add(writer, "\"applied\":");
     conventions_write_applied(writer, evaluation);
     writer_add(writer, ",\"warnings\":");

@@ -93,6 +93,17 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
     }
 }
 
+static void write_reductions(struct writer *writer, const struct request *request)
+{
+    if (request->results[RESULT_TOP_KEYS])
+        write_member(writer, ",\"top\":", request->top);
+    if (!request->results[RESULT_POOLED_WEIGHTS])
+        return;
+    write_member(writer, ",\"pool\":[", request->pool[0]);
+    write_member(writer, ",", request->pool[1]);
+    write_name(writer, "],\"pool_by\":\"", request->pool_max ? "max" : "mean");
+}
+
 /* One integer, one an item, or null where each query has a position of its own. */
 static void write_query_offset(struct writer *writer, const struct evaluation *evaluation)
 {
@@ -138,6 +149,7 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
     if (plan->Tpast > 0)
         write_member(writer, ",\"past_length\":", (int64_t)plan->Tpast);
     write_biases(writer, evaluation);
+    write_reductions(writer, request);
     write_name(writer, ",\"precision\":\"", element_dtype_name(plan->dtype));
     if (request->has_seed)
         write_draws(writer, plan);
@@ -203,6 +215,10 @@ void conventions_write_warnings(struct writer *writer, const struct evaluation *
     write_position_warnings(writer, plan, &first);
     if (request->has_lse_base && !request->results[RESULT_LSE])
         add_warning(writer, &first, "lse_base has no effect: return does not name lse");
+    if (request->top > 0 && !request->results[RESULT_TOP_KEYS])
+        add_warning(writer, &first, "top has no effect: return does not name top_keys");
+    if ((request->pool[0] > 0 || request->has_pool_by) && !request->results[RESULT_POOLED_WEIGHTS])
+        add_warning(writer, &first, "pool and pool_by have no effect: return does not name pooled_weights");
     const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
     bool no_booleans =
         mask->kind == TENSOR_INPUT_ABSENT || (!tensor_input_is_bool(mask) && shape_count(mask->rank, mask->shape) > 0);

@@ -14,7 +14,8 @@
 /* The reply buffer: the list of chunks, the conventions as JSON, then the header, which holds them as strings. */
 size_t safetensors_write_bytes_max(const struct plan *plan)
 {
-    return size_add(size_multiply(conventions_bytes_max(plan), 1 + WRITER_STRING_GROWTH), (size_t)RESULTS * ENTRY_BYTES_MAX);
+    return size_add(size_multiply(conventions_bytes_max(plan), 1 + WRITER_STRING_GROWTH),
+                    (size_t)RESULT_PARTS_MAX * ENTRY_BYTES_MAX);
 }
 
 /* The JSON that `write` makes, as a string. */
@@ -27,18 +28,23 @@ static void write_quoted(struct writer *writer, struct writer *json, void write(
     writer_string(writer, start);
 }
 
+/* Readers want each tensor at a multiple of its element's size, and no holes: so integers, the widest, go first. */
 static void write_entries(struct writer *writer, const struct evaluation *evaluation, struct api_chunk *chunks,
                           size_t *ret_count)
 {
-    size_t offset = 0;
+    struct result_part parts[RESULT_PARTS_MAX];
+    size_t offset = 0, count = evaluation_result_parts(evaluation, parts);
     *ret_count = 0;
-    for (size_t i = 0; i < RESULTS; i++) {
-        const struct tensor *t = &evaluation->results[i];
+    for (size_t i = 0; i < 2 * count; i++) {
+        const struct result_part *part = &parts[i % count];
+        const struct tensor *t = part->tensor;
         char shape[SHAPE_TEXT_BYTES_MAX];
-        if (!evaluation->plan->request->results[i])
+        if ((t->dtype == DTYPE_I64) != (i < count))
             continue;
         size_t bytes = tensor_count(t) * dtype_bytes(t->dtype);
-        writer_format(writer, ",\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}", request_result_names[i],
+        writer_format(writer, ",\"%s%s%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}",
+                      request_result_names[part->result], part->member == NULL ? "" : ".",
+                      part->member == NULL ? "" : part->member,
                       element_names[ELEMENT_NAMES_SAFETENSORS][element_of_dtype(t->dtype)],
                       shape_text(t->rank, t->shape, shape, sizeof shape), offset, offset + bytes);
         offset += bytes;
@@ -56,7 +62,8 @@ static void write_length(char *at, uint64_t header_bytes)
 void safetensors_write(struct evaluation *evaluation, struct api_reply *ret)
 {
     const size_t buffer_bytes = safetensors_write_bytes_max(evaluation->plan);
-    const size_t json_bytes = conventions_bytes_max(evaluation->plan), chunks_bytes = RESULTS * sizeof(struct api_chunk);
+    const size_t json_bytes = conventions_bytes_max(evaluation->plan),
+                 chunks_bytes = RESULT_PARTS_MAX * sizeof(struct api_chunk);
     struct api_chunk *chunks = (struct api_chunk *)(void *)evaluation->reply_buffer;
     struct writer json, header;
     size_t chunk_count;

@@ -26,6 +26,7 @@ struct evaluation {
     struct tensor weights[PROJECTIONS], biases[PROJECTIONS];
     struct tensor heads_output;          /* [B,Tq,H*Dv], before an output projection */
     struct tensor results[RESULTS];      /* data NULL: neither asked for nor needed for another */
+    struct tensor top_indices;           /* int64, beside the weights that results[RESULT_TOP_KEYS] holds */
     int64_t *integers[REQUEST_INTEGERS]; /* of lists, as the request shapes them; NULL: not given, or one integer */
     size_t *query_lengths, *key_lengths; /* [B]; NULL: all */
     int64_t *query_offsets;              /* [B] */
@@ -51,6 +52,17 @@ static inline struct tensor *evaluation_tensor(struct evaluation *evaluation, en
         return &evaluation->tensors[which];
     }
 }
+
+/* What the reply holds of the results asked for: one tensor each, two of top_keys. */
+struct result_part {
+    enum request_result result;
+    const char *member; /* "indices" or "weights" of top_keys; NULL: it is the result */
+    const struct tensor *tensor;
+};
+#define RESULT_PARTS_MAX (RESULTS + 1)
+
+/* Returns how many, in the order of enum request_result. */
+size_t evaluation_result_parts(const struct evaluation *evaluation, struct result_part ret[RESULT_PARTS_MAX]);
 
 /* Sets every tensor's shape and allocates it; `reply_bytes_max` is the size of the reply buffer. */
 bool evaluation_allocate(struct evaluation *evaluation, const struct executor *executor, size_t reply_bytes_max,

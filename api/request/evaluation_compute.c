@@ -79,7 +79,7 @@ static void rotate(struct evaluation *evaluation)
 
 static bool attention_wanted(const struct evaluation *evaluation)
 {
-    for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
+    for (size_t i = RESULT_OUTPUT; i <= RESULT_POOLED_WEIGHTS; i++)
         if (evaluation->results[i].data != NULL)
             return true;
     return false;

@@ -167,12 +167,34 @@ static bool allocate_conventions(struct evaluation *evaluation, struct evaluatio
     return request->sinks.kind == TENSOR_INPUT_ABSENT || (evaluation->sinks = allocate(memory, heads_bytes, err)) != NULL;
 }
 
+/* The (B,H,rows,columns) view of memory, or none. */
+static struct tensor head_view(const struct plan *plan, void *data, enum dtype dtype, size_t rows, size_t columns)
+{
+    const size_t shape[4] = {plan->B, plan->H, rows, columns};
+    return tensor_contiguous(data, dtype, 4, shape);
+}
+
+static void set_reductions(struct evaluation *evaluation)
+{
+    const struct plan *plan = evaluation->plan;
+    const struct request *request = plan->request;
+    const size_t rows[3] = {plan->B, plan->H, plan->Tq}, keys[3] = {plan->B, plan->H, plan->Tk};
+    const struct tensor *results = evaluation->results;
+    struct attention_results *attention = &evaluation->attention;
+    size_t top = (size_t)request->top, m = (size_t)request->pool[0], n = (size_t)request->pool[1];
+    attention->key_sums = tensor_contiguous(results[RESULT_KEY_SUMS].data, plan->dtype, 3, keys);
+    attention->entropy = tensor_contiguous(results[RESULT_ENTROPY].data, plan->dtype, 3, rows);
+    attention->top_indices = head_view(plan, evaluation->top_indices.data, DTYPE_I64, plan->Tq, top);
+    attention->top_weights = head_view(plan, results[RESULT_TOP_KEYS].data, plan->dtype, plan->Tq, top);
+    attention->pooled_weights = head_view(plan, results[RESULT_POOLED_WEIGHTS].data, plan->dtype, m, n);
+    attention->pool_max = request->pool_max;
+}
+
 /* The (B,H,Tq,Tk) view of a result, or none. */
 static struct tensor stage_view(const struct evaluation *evaluation, enum request_result which)
 {
     const struct plan *plan = evaluation->plan;
-    const size_t shape[4] = {plan->B, plan->H, plan->Tq, plan->Tk};
-    return tensor_contiguous(evaluation->results[which].data, plan->dtype, 4, shape);
+    return head_view(plan, evaluation->results[which].data, plan->dtype, plan->Tq, plan->Tk);
 }
 
 static void set_attention(struct evaluation *evaluation)
@@ -190,6 +212,7 @@ static void set_attention(struct evaluation *evaluation)
         .mean_weights = tensor_contiguous(evaluation->results[RESULT_MEAN_WEIGHTS].data, plan->dtype, 3, mean),
         .lse = tensor_contiguous(evaluation->results[RESULT_LSE].data, plan->dtype, 3, rows),
     };
+    set_reductions(evaluation);
     evaluation->params = (struct attention_params){
         .query = plan_heads_view(plan, plan->layout, evaluation->results[RESULT_QUERY].data, plan->H, plan->Tq, plan->D),
         .key = plan_heads_view(plan, plan->cache_layout, evaluation->results[RESULT_PRESENT_KEY].data, plan->Hkv, plan->Tk,
@@ -216,9 +239,13 @@ static bool allocate_results(struct evaluation *evaluation, struct evaluation_me
 {
     const struct plan *plan = evaluation->plan;
     const size_t heads_shape[3] = {plan->B, plan->Tq, size_multiply(plan->H, plan->Dv)};
-    for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
+    const struct plan_result *top = &plan->results[RESULT_TOP_KEYS];
+    for (size_t i = RESULT_OUTPUT; i <= RESULT_POOLED_WEIGHTS; i++)
         if (plan->request->results[i] && !allocate_result(evaluation, memory, (enum request_result)i, err))
             return false;
+    if (plan->request->results[RESULT_TOP_KEYS] &&
+        !allocate_tensor(memory, DTYPE_I64, top->rank, top->shape, &evaluation->top_indices, err))
+        return false;
     if (evaluation->results[RESULT_OUTPUT].data != NULL && plan_projects(plan, PROJECTION_OUTPUT))
         return allocate_tensor(memory, plan->dtype, 3, heads_shape, &evaluation->heads_output, err);
     return true;

@@ -29,3 +29,17 @@ void evaluation_resolve_mask(struct evaluation *evaluation)
     for (size_t i = 0; evaluation->plan->request->mask_drops && i < count; i++)
         keeps[i] ^= 1;
 }
+
+size_t evaluation_result_parts(const struct evaluation *evaluation, struct result_part ret[RESULT_PARTS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < RESULTS; i++) {
+        enum request_result which = (enum request_result)i;
+        if (!evaluation->plan->request->results[i])
+            continue;
+        if (which == RESULT_TOP_KEYS)
+            ret[count++] = (struct result_part){which, "indices", &evaluation->top_indices};
+        ret[count++] = (struct result_part){which, which == RESULT_TOP_KEYS ? "weights" : NULL, &evaluation->results[i]};
+    }
+    return count;
+}

@@ -46,6 +46,12 @@ void plan_results_resolve(struct plan *plan)
         result_per_head(plan, stages[i], true, rows_keys, 2);
     result_per_head(plan, RESULT_MEAN_WEIGHTS, false, rows_keys, 2);
     result_per_head(plan, RESULT_LSE, true, rows_keys, 1);
+    const size_t row_top[2] = {plan->Tq, (size_t)plan->request->top};
+    const size_t pool[2] = {(size_t)plan->request->pool[0], (size_t)plan->request->pool[1]};
+    result_per_head(plan, RESULT_KEY_SUMS, true, &plan->Tk, 1);
+    result_per_head(plan, RESULT_ENTROPY, true, rows_keys, 1);
+    result_per_head(plan, RESULT_TOP_KEYS, true, row_top, 2);
+    result_per_head(plan, RESULT_POOLED_WEIGHTS, true, pool, 2);
     result_tokens(plan, RESULT_QUERY, plan->H, plan->Tq, plan->D);
     result_tokens(plan, RESULT_KEY, plan->Hkv, plan->Tnew, plan->D);
     result_tokens(plan, RESULT_VALUE, plan->Hkv, plan->Tnew, plan->Dv);

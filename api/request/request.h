@@ -42,6 +42,10 @@ enum request_result {
     RESULT_CAPPED_SCORES,
     RESULT_MASKED_SCORES,
     RESULT_LSE,
+    RESULT_KEY_SUMS,
+    RESULT_ENTROPY,
+    RESULT_TOP_KEYS,
+    RESULT_POOLED_WEIGHTS, /* the last of attention's own */
     RESULT_QUERY,
     RESULT_KEY,
     RESULT_VALUE,
@@ -99,6 +103,7 @@ extern const char *const request_rope_style_names[ROPE_STYLES + 1];
 
 #define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of positions and windows: exact in a double, and sums of them fit */
 #define REQUEST_HEADS_MAX INT32_MAX
+#define REQUEST_TOP_MAX 1024 /* keys of a row in top_keys: finding them takes time that grows with their square */
 #define REQUEST_ROPE_ANGLE_MAX                                                                                                 \
     0x1p31 /* radians: up to here doubles hold an angle to 2.2e-7; at 2^40 to 9e-5, at 2^53 not at all */
 #define REQUEST_ROPE_BASE_MIN 1e-200 /* far below it a position times a frequency may overflow, and its sine would be NaN */
@@ -138,6 +143,9 @@ struct request {
 
     bool results[RESULTS];
     size_t result_places[RESULTS]; /* of those that are named, in "return" */
+    int64_t top;                   /* of top_keys; 0: not given */
+    int64_t pool[2];               /* rows and columns of pooled_weights; 0: not given */
+    bool has_pool_by, pool_max;    /* else the mean */
 
     const void *reply; /* for the protocol that read the request: how its reply is to be written */
 

@@ -204,6 +204,14 @@ static void draw_reply(struct random_request *c, struct draw *d)
                    (k != ANSWER_VALUE_CONTEXT || c->tensors[RANDOM_VALUE_CONTEXT].given);
         c->wanted[k] = has && draw_chance(d, chance);
     }
+    if (c->wanted[ANSWER_TOP_KEYS] || draw_chance(d, 0.05))
+        c->top = draw_size(d, 1, draw_chance(d, 0.8) ? 5 : 40);
+    if (c->wanted[ANSWER_POOLED_WEIGHTS] || draw_chance(d, 0.05)) {
+        c->pool[0] = draw_size(d, 1, c->Tq > 0 ? c->Tq : 1);
+        c->pool[1] = draw_size(d, 1, c->Tpast + c->Tnew > 0 ? c->Tpast + c->Tnew : 1);
+    }
+    if (draw_chance(d, 0.3))
+        c->pool_by = draw_chance(d, 0.7) ? "max" : "mean";
 }
 
 void random_request_draw_fields(struct random_request *c, struct draw *draw)

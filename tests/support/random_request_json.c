@@ -202,6 +202,12 @@ static void write_reply(const struct random_request *c, struct fields *fields)
         field_format(fields, "\"format\":\"%s\"", c->format);
     if (c->decimals >= 0)
         field_format(fields, "\"decimals\":%d", c->decimals);
+    if (c->top > 0)
+        field_format(fields, "\"top\":%zu", c->top);
+    if (c->pool[0] > 0)
+        field_format(fields, "\"pool\":[%zu,%zu]", c->pool[0], c->pool[1]);
+    if (c->pool_by)
+        field_format(fields, "\"pool_by\":\"%s\"", c->pool_by);
     if (!c->has_return)
         return;
     size_t bytes;

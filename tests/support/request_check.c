@@ -63,20 +63,43 @@ static void check_shape(const struct checking *c, const char *result, const stru
              shape_text(want->rank, want->shape, b, sizeof b));
 }
 
-static void check_result(const struct checking *c, enum answer_name which)
+/* A tensor of the reply in the format asked for, its shape as it should be. */
+static struct json_tensor read_result(const struct checking *c, const char *result, json_t *json, const char *dtype,
+                                      const struct json_tensor *want)
 {
-    const char *result = answer_names[which];
-    const struct json_tensor *want = &c->answer->results[which];
-    json_t *json = json_object_get(c->reply, result), *format = answer_field(c->answer, "format");
+    json_t *format = answer_field(c->answer, "format");
     if (json == NULL)
         fail_msg("%s: the reply has no %s", c->name, result);
     bool flat = format != NULL && strcmp(json_string_value(format), "flat") == 0;
     if (flat != json_is_object(json))
         fail_msg("%s: %s is not in the format asked for", c->name, result);
     if (flat)
-        assert_string_equal(json_string_value(json_object_get(json, "dtype")), c->answer->is_f32 ? "float32" : "float64");
+        assert_string_equal(json_string_value(json_object_get(json, "dtype")), dtype);
     struct json_tensor got = json_tensor_read(json, false);
     check_shape(c, result, &got, want, flat);
+    return got;
+}
+
+static void check_top_indices(const struct checking *c, json_t *json)
+{
+    const struct json_tensor *want = &c->answer->top_indices;
+    struct json_tensor got = read_result(c, "top_keys.indices", json, "int64", want);
+    for (size_t k = 0; k < want->count; k++)
+        if (!answer_names_key(c->answer, got.values[k], k))
+            fail_msg("%s: top_keys.indices[%zu] is %g, should be %g", c->name, k, got.values[k], want->values[k]);
+    json_tensor_done(&got);
+}
+
+static void check_result(const struct checking *c, enum answer_name which)
+{
+    const char *result = answer_names[which];
+    const struct json_tensor *want = &c->answer->results[which];
+    json_t *json = json_object_get(c->reply, result);
+    if (which == ANSWER_TOP_KEYS) {
+        check_top_indices(c, json_object_get(json, "indices"));
+        json = json_object_get(json, "weights");
+    }
+    struct json_tensor got = read_result(c, result, json, c->answer->is_f32 ? "float32" : "float64", want);
     bool weights = which == ANSWER_WEIGHTS || which == ANSWER_MEAN_WEIGHTS; /* of a masked key: 0, and nothing near it */
     for (size_t k = 0; k < want->count; k++) {
         double allowed = weights && want->values[k] == 0 ? 0 : json_tensor_allowed(want, k);
@@ -225,6 +248,11 @@ static void check_conventions(const struct checking *c)
     check_applied(c, "layout", answer->rank4 ? json_string(answer->tokens_first ? "bthd" : "bhtd") : NULL);
     check_applied(c, "past_length", answer->Tpast > 0 ? json_integer((json_int_t)answer->Tpast) : NULL);
     check_applied(c, "lse_base", json_incref(answer_field(answer, "lse_base")));
+    json_t *by = answer_field(answer, "pool_by");
+    bool top = wants(c, "top_keys"), pool = wants(c, "pooled_weights");
+    check_applied(c, "top", top ? json_incref(answer_field(answer, "top")) : NULL);
+    check_applied(c, "pool", pool ? json_incref(answer_field(answer, "pool")) : NULL);
+    check_applied(c, "pool_by", !pool ? NULL : by == NULL ? json_string("mean") : json_incref(by));
     check_window(c);
     check_draws(c);
     check_slopes(c);
@@ -243,7 +271,7 @@ static bool has_warning(const json_t *warnings, const char *words)
 /* Rows are counted only where one of attention's own results is asked for. */
 static size_t masked_rows(const struct checking *c)
 {
-    for (enum answer_name which = ANSWER_OUTPUT; which <= ANSWER_LSE; which++)
+    for (enum answer_name which = ANSWER_OUTPUT; which <= ANSWER_POOLED_WEIGHTS; which++)
         if (wants(c, answer_names[which]))
             return c->answer->masked_row_count;
     return 0;
@@ -299,6 +327,9 @@ static void check_warnings(const struct checking *c)
         {listed && !counted, "query_positions has no effect"},
         {keys && !counted, "key_positions has no effect"},
         {answer_field(c->answer, "lse_base") != NULL && !wants(c, "lse"), "lse_base has no effect"},
+        {answer_field(c->answer, "top") != NULL && !wants(c, "top_keys"), "top has no effect"},
+        {(answer_field(c->answer, "pool") != NULL || answer_field(c->answer, "pool_by") != NULL) && !wants(c, "pooled_weights"),
+         "pool and pool_by have no effect"},
         {answer_field(c->answer, "mask_semantics") != NULL && !mask_is_boolean(c), "mask_semantics has no effect"},
     };
     size_t due = 0;

@@ -13,8 +13,9 @@
 #define MAGNITUDE_FREE 4.0
 
 const char *const answer_names[ANSWER_COUNT] = {
-    "output", "weights", "mean_weights", "scores",        "capped_scores", "masked_scores", "lse", "query", "key",
-    "value",  "x",       "context",      "value_context", "present_key",   "present_value",
+    "output",   "weights", "mean_weights",  "scores",         "capped_scores", "masked_scores", "lse",
+    "key_sums", "entropy", "top_keys",      "pooled_weights", "query",         "key",           "value",
+    "x",        "context", "value_context", "present_key",    "present_value",
 };
 
 double answer_bound(const struct request_answer *answer, double magnitude)
@@ -291,6 +292,7 @@ static void answer_results(struct request_answer *answer)
     struct oracle_results oracle;
     oracle_attention(&params, &oracle);
     set_results(answer, &oracle);
+    answer_reductions(answer, &params, &oracle);
     oracle_results_done(&oracle);
     json_tensor_done(&window);
     free(query_ends);
@@ -324,4 +326,6 @@ void request_answer_done(struct request_answer *answer)
     }
     for (size_t i = 0; i < ANSWER_COUNT; i++)
         json_tensor_done(&answer->results[i]);
+    json_tensor_done(&answer->top_indices);
+    free(answer->masked_scores);
 }

@@ -5,6 +5,7 @@
  * The request must be one that is answered: what is wrong with others is for tests/cases to say.
  *
  *   request_oracle_inputs.c   from the JSON to query, key and value by head
+ *   request_oracle_reductions.c  what comes of the weights
  *   request_oracle.c          the KV cache, attention, the results in the reply's shapes
  *
  * Bounds   each number of a result has its own: 2e-6 in float32 and 2e-14 in float64, for outputs times the largest value, is
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 #include "tests/support/json_tensor.h"
+#include "tests/support/oracle.h"
 
 enum answer_name {
     ANSWER_OUTPUT,
@@ -28,6 +30,10 @@ enum answer_name {
     ANSWER_CAPPED_SCORES,
     ANSWER_MASKED_SCORES,
     ANSWER_LSE,
+    ANSWER_KEY_SUMS,
+    ANSWER_ENTROPY,
+    ANSWER_TOP_KEYS, /* its weights; the indices have a place of their own */
+    ANSWER_POOLED_WEIGHTS,
     ANSWER_QUERY,
     ANSWER_KEY,
     ANSWER_VALUE,
@@ -61,6 +67,9 @@ struct request_answer {
     bool mask_is_bits;                             /* numbers, all of them 0 or 1, with a 1 */
 
     struct json_tensor results[ANSWER_COUNT]; /* what the reply may hold, in its shapes */
+    struct json_tensor top_indices;
+    double *masked_scores; /* owned, [B,H,Tq,Tk] */
+    double score_bound;    /* how far off any of them may be */
     size_t masked_row_count;
     const char *draws[10]; /* names, in order */
     size_t draw_count;
@@ -71,6 +80,12 @@ void request_answer_done(struct request_answer *answer);
 
 /* Reads, draws, projects and rotates: everything up to past_value. */
 void answer_inputs(struct request_answer *answer);
+
+/* Sums, entropy, largest and pooled weights. */
+void answer_reductions(struct request_answer *answer, const struct attention_params *params, struct oracle_results *oracle);
+
+/* True where place k of top_indices may hold `got`: of keys whose scores are within rounding of each other either may come first. */
+bool answer_names_key(const struct request_answer *answer, double got, size_t k);
 
 /* How far off a sum may be whose terms add up to `magnitude` in absolute value. */
 double answer_bound(const struct request_answer *answer, double magnitude);
