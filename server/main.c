@@ -56,10 +56,10 @@ static bool serve(const struct options *options, struct log *log, struct error *
     while ((signal_number = signals_wait()) == SIGHUP)
         daemon_reload(&daemon);
     supervisor_notify("STOPPING=1");
-    log_event(log, "signal %d: shutting down once the running requests are answered", signal_number);
+    log_event(log, LOG_INFO, "signal %d: shutting down once the running requests are answered", signal_number);
     drain(&daemon);
     daemon_stop(&daemon);
-    log_event(log, "stopped");
+    log_event(log, LOG_INFO, "stopped");
     return true;
 }
 
@@ -112,7 +112,7 @@ int main(int argument_count, char **arguments)
     if (options.once != NULL)
         return (int)once(&options, stdin, stdout);
 
-    struct log *log = log_start(options.log_format, &err);
+    struct log *log = log_start(options.log_format, options.log_level, &err);
     if (log == NULL)
         return fail(&err);
     options_log(&options, &machine, log);

@@ -152,7 +152,7 @@ static void on_message(void *context, const char *format, va_list arguments)
     (void)vsnprintf(message, sizeof message, format, arguments);
     message[strcspn(message, "\n")] = '\0';
     if (started)
-        log_event(daemon->service.log, "libmicrohttpd closes a connection: %s", message);
+        log_event(daemon->service.log, LOG_WARNING, "libmicrohttpd closes a connection: %s", message);
     else
         memcpy(daemon->mhd_message, message, sizeof message);
 }
@@ -235,7 +235,7 @@ static bool open_listener(struct daemon *daemon, struct error *err)
         return false;
     if (daemon->listener.fd < 0)
         return listen_open(options->listen, options->socket_mode, &daemon->listener, err);
-    log_event(daemon->service.log, "listening on the socket that the parent process passes; --listen has no effect");
+    log_event(daemon->service.log, LOG_INFO, "listening on the socket that the parent process passes; --listen has no effect");
     return true;
 }
 
@@ -285,9 +285,9 @@ fail_files:
 static void log_reload(struct log *log, const char *what, const char *file, bool loaded, const struct error *err)
 {
     if (loaded)
-        log_event(log, "%s %s: read again", what, file);
+        log_event(log, LOG_INFO, "%s %s: read again", what, file);
     else
-        log_event(log, "%s; the ones in use stay", err->text);
+        log_event(log, LOG_WARNING, "%s; the ones in use stay", err->text);
 }
 
 static void reload_keys(struct service *service)
@@ -312,7 +312,7 @@ void daemon_reload(struct daemon *daemon)
         log_reload(service->log, "--tls-cert", options->tls_cert_file, loaded, &err);
     }
     if (options->api_key_file == NULL && options->tls_cert_file == NULL)
-        log_event(service->log, "SIGHUP: there is neither --api-key-file nor --tls-cert to read again");
+        log_event(service->log, LOG_INFO, "SIGHUP: there is neither --api-key-file nor --tls-cert to read again");
 }
 
 /* ---- end ---- */
@@ -369,7 +369,7 @@ void daemon_stop(struct daemon *daemon)
     if (!daemon->listener.inherited) {
         (void)MHD_quiesce_daemon(daemon->mhd); /* closed once libmicrohttpd's thread can no longer use it */
         if (!listen_end(&daemon->listener))
-            log_event(service->log,
+            log_event(service->log, LOG_WARNING,
                       "the system does not allow an end of listening in order: the last connections may be reset");
         empty_backlog(daemon);
     }

@@ -30,6 +30,7 @@ static const struct head_field fields[] = {
     {"Origin", offsetof(struct head, origin)},
     {"Access-Control-Request-Method", offsetof(struct head, preflight_method)},
     {"X-Request-Id", offsetof(struct head, request_id)},
+    {"traceparent", offsetof(struct head, traceparent)},
     {"Transfer-Encoding", offsetof(struct head, transfer_encoding)},
 };
 

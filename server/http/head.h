@@ -18,7 +18,8 @@ struct request_line {
 struct head {
     /* Values of headers, borrowed until the request is completed; NULL where absent. */
     const char *accept, *accept_encoding, *api_key, *authorization, *content_encoding, *content_length_text, *content_type,
-        *expect, *if_none_match, *json_length, *origin, *preflight_method, *request_id, *transfer_encoding, *connection;
+        *expect, *if_none_match, *json_length, *origin, *preflight_method, *request_id, *traceparent, *transfer_encoding,
+        *connection;
     bool http_1_1;
     bool has_body;
     bool length_known;   /* by Content-Length; else the body is chunked */

@@ -19,6 +19,7 @@
 #include "server/http/route.h"
 #include "server/http/service.h"
 #include "server/http/static.h"
+#include "server/http/trace_context.h"
 #include "server/work/budget.h"
 #include "server/work/monitor.h"
 #include "server/work/work_item.h"
@@ -48,6 +49,7 @@ struct http_request {
     char target[HTTP_REQUEST_TARGET_BYTES_MAX + 1];
     size_t target_bytes; /* as the client sent it, truncated or not */
     char id[REQUEST_ID_BYTES_MAX + 1];
+    struct trace_context trace;
     struct body body;
     struct gzip gzip;        /* the reply, where it is compressed */
     uint64_t received_bytes; /* of the body */

@@ -180,6 +180,7 @@ static enum MHD_Result read_head(struct http_request *request, const struct requ
     request->work_item.deadline_ms = clock_ms() + http_request_timeout_ms(request);
     bool understood = head_read(request->mhd, line, request->target_bytes, &request->head, &err);
     request_id_take(request->head.request_id, request->id);
+    trace_context_read(request->head.traceparent, &request->trace);
     if (!understood) {
         request->lingers = true; /* where its body ends is in doubt, so nothing after it can be a request */
         api_problem(&err, NULL, &request->call);

@@ -17,6 +17,7 @@ static struct response response_of(const struct http_request *request)
     return (struct response){
         .reply = reply,
         .request_id = request->id,
+        .trace = &request->trace,
         .file = request->representation != NULL ? request->route->file : NULL,
         .representation = request->representation,
         .cors_origin = request->service->options->cors_origin,

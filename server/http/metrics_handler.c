@@ -73,6 +73,6 @@ void metrics_handler(struct service *service, struct api_call *call)
         .status = 200,
         .content_type = METRICS_TYPE,
         .body = text,
-        .body_bytes = metrics_write(&metrics, &gauges, text),
+        .body_bytes = metrics_write(&metrics, &gauges, &service->statistics[api_protocol_index(&api_protocol_kserve)], text),
     };
 }

@@ -21,6 +21,7 @@ struct response_head {
     char json_length[24];
     char retry_after[16];
     char keep_alive[40];
+    char trace_response[TRACE_RESPONSE_BYTES_MAX];
 };
 
 static void add(struct response_head *head, const char *name, const char *value)
@@ -67,11 +68,13 @@ static void add_cors(struct response_head *head, const struct response *response
     if (origin == NULL)
         return;
     add(head, "Access-Control-Allow-Origin", origin);
-    add(head, "Access-Control-Expose-Headers", "X-Request-Id, Server-Timing, Retry-After, Inference-Header-Content-Length");
+    add(head, "Access-Control-Expose-Headers",
+        "X-Request-Id, Server-Timing, Retry-After, traceresponse, Inference-Header-Content-Length");
     if (response->reply->status == MHD_HTTP_NO_CONTENT && response->preflight_method != NULL) {
         add(head, "Access-Control-Allow-Methods", response->reply->allow);
         add(head, "Access-Control-Allow-Headers",
-            "Accept, Authorization, Content-Encoding, Content-Type, X-API-Key, X-Request-Id, Inference-Header-Content-Length");
+            "Accept, Authorization, Content-Encoding, Content-Type, X-API-Key, X-Request-Id, traceparent, tracestate, "
+            "Inference-Header-Content-Length");
         add(head, "Access-Control-Max-Age", "600");
     }
 }
@@ -111,6 +114,10 @@ static void fill_head(struct response_head *head, const struct response *respons
     const struct api_reply *reply = response->reply;
     head->count = 0;
     add(head, "X-Request-Id", response->request_id);
+    if (response->trace->trace_id[0] != '\0') {
+        trace_context_response(response->trace, head->trace_response);
+        add(head, "traceresponse", head->trace_response);
+    }
     add(head, "X-Content-Type-Options", "nosniff");
     if (response->file != NULL)
         add_file_headers(head, response);

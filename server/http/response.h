@@ -8,6 +8,7 @@
 
 #include "api/api.h"
 #include "server/http/static.h"
+#include "server/http/trace_context.h"
 
 struct MHD_Connection;
 
@@ -15,6 +16,7 @@ struct MHD_Connection;
 struct response {
     const struct api_reply *reply;
     const char *request_id;
+    const struct trace_context *trace;
     const struct static_file *file;                     /* the reply is this file; NULL: it is not */
     const struct static_representation *representation; /* of the file */
     const char *cors_origin;                            /* --cors-origin; NULL: none */

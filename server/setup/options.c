@@ -59,6 +59,7 @@ static const struct option_rule option_table[] = {
      "TLS versions and ciphers, as GnuTLS's priority strings (TLS 1.2 and 1.3 with forward secrecy)", OPTION_TEXT,
      FIELD(tls_priorities), 0, 0},
     {"log-format", "text|json", "form of the log lines on stderr (text)", OPTION_TEXT, FIELD(log_format_name), 0, 0},
+    {"log-level", "info|warning|error", "least severe lines that are logged (info)", OPTION_TEXT, FIELD(log_level_name), 0, 0},
     {"web-root", "DIR", "folder of the web UI (web beside the program or ../share/attnd/web, if it is there)", OPTION_TEXT,
      FIELD(web_root), 0, 0},
     {"gzip", "json|all|off", "replies that are compressed for clients that accept gzip (json)", OPTION_TEXT, FIELD(gzip_name),
@@ -198,7 +199,7 @@ void options_log_unknown_variables(struct log *log)
         if (nearest == NULL)
             continue;
         environment_name(nearest, meant);
-        log_event(log, "the environment's %.*s is no option; was %s meant?", (int)length, *variable, meant);
+        log_event(log, LOG_WARNING, "the environment's %.*s is no option; was %s meant?", (int)length, *variable, meant);
     }
 }
 

@@ -32,7 +32,7 @@ struct options {
     const char *cors_origin;
     const char *tls_cert_file, *tls_key_file;
     const char *tls_priorities; /* of GnuTLS */
-    const char *log_format_name;
+    const char *log_format_name, *log_level_name;
     const char *web_root; /* after options_resolve NULL where there is no UI */
     const char *gzip_name;
     const char *health_check_url;
@@ -53,6 +53,7 @@ struct options {
     size_t request_timeout_s;
 
     enum log_format log_format;
+    enum log_level log_level;
     char web_root_found[OPTIONS_PATH_BYTES_MAX]; /* what web_root points to where it was not given */
     enum options_gzip gzip;
     mode_t socket_mode;

@@ -157,6 +157,17 @@ static bool resolve_socket_mode(struct options *options, struct error *err)
     return true;
 }
 
+static bool resolve_log_level(struct options *options, struct error *err)
+{
+    const char *name = options->log_level_name != NULL ? options->log_level_name : log_level_names[LOG_INFO];
+    for (size_t i = 0; i < LOG_LEVELS; i++) {
+        options->log_level = (enum log_level)i;
+        if (strcmp(name, log_level_names[i]) == 0)
+            return true;
+    }
+    return error_set(err, ERROR_INVALID, "--log-level: \"%s\" is neither info, warning nor error", name);
+}
+
 static bool resolve_gzip(struct options *options, struct error *err)
 {
     static const char *const names[] = {[OPTIONS_GZIP_JSON] = "json", [OPTIONS_GZIP_ALL] = "all", [OPTIONS_GZIP_OFF] = "off"};
@@ -226,18 +237,18 @@ bool options_resolve(struct options *options, const struct machine *machine, str
         return false;
     options->queue_items_max = number_or(options->queue_items_max, options->connections_max);
     return resolve_memory(options, machine, err) && check_machine(options, machine, err) && resolve_log_format(options, err) &&
-           resolve_gzip(options, err) && resolve_socket_mode(options, err) && resolve_once(options, err) &&
-           check_cors_origin(options, err);
+           resolve_log_level(options, err) && resolve_gzip(options, err) && resolve_socket_mode(options, err) &&
+           resolve_once(options, err) && check_cors_origin(options, err);
 }
 
 void options_log(const struct options *options, const struct machine *machine, struct log *log)
 {
-    log_event(log, "attnd %s, kernel %s, on %zu cores (%s) and %zu MiB (%s)", ATTND_VERSION, api_kernel(), machine->cores,
-              machine->cores_from, machine->memory_bytes / MIB, machine->memory_from);
-    log_event(log, "threads %zu, queue %zu, memory %zu, max-request-memory %zu, max-body %zu, max-connections %zu",
+    log_event(log, LOG_INFO, "attnd %s, kernel %s, on %zu cores (%s) and %zu MiB (%s)", ATTND_VERSION, api_kernel(),
+              machine->cores, machine->cores_from, machine->memory_bytes / MIB, machine->memory_from);
+    log_event(log, LOG_INFO, "threads %zu, queue %zu, memory %zu, max-request-memory %zu, max-body %zu, max-connections %zu",
               options->threads, options->queue_items_max, options->memory_bytes_max, options->request_memory_bytes_max,
               options->body_bytes_max, options->connections_max);
-    log_event(log, "request-timeout %zu s, idle-timeout %zu s, keys %s, TLS %s, CORS %s, web root %s",
+    log_event(log, LOG_INFO, "request-timeout %zu s, idle-timeout %zu s, keys %s, TLS %s, CORS %s, web root %s",
               options->request_timeout_s, options->idle_timeout_s,
               options->api_key_file != NULL ? "asked for" : "not asked for", options->tls_cert_file != NULL ? "on" : "off",
               options->cors_origin != NULL ? options->cors_origin : "off",

@@ -23,6 +23,7 @@ struct log_buffer {
 
 struct log {
     enum log_format format;
+    enum log_level level; /* and more severe ones */
     pthread_t writer;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -31,6 +32,11 @@ struct log {
     bool writer_waits, stopping;
     struct log_buffer buffers[2];
 };
+
+bool log_wants(const struct log *log, enum log_level level)
+{
+    return level <= log->level;
+}
 
 static void write_all(const char *text, size_t bytes)
 {
@@ -64,9 +70,9 @@ static bool append_locked(struct log *log, const struct log_line *line)
 static void tell_dropped_locked(struct log *log)
 {
     struct log_line line;
-    if (log->dropped_count == 0)
+    if (log->dropped_count == 0 || !log_wants(log, LOG_WARNING))
         return;
-    log_line_begin(&line, log->format, "log");
+    log_line_begin(&line, log->format, LOG_WARNING, "log");
     log_line_string(&line, "message", "lines were dropped: stderr does not take them fast enough");
     log_line_number(&line, "count", log->dropped_count);
     log_line_end(&line);
@@ -101,7 +107,7 @@ static void *write_lines(void *argument)
     return NULL;
 }
 
-struct log *log_start(enum log_format format, struct error *err)
+struct log *log_start(enum log_format format, enum log_level level, struct error *err)
 {
     struct log *log = malloc(sizeof *log);
     if (log == NULL) {
@@ -110,6 +116,7 @@ struct log *log_start(enum log_format format, struct error *err)
     }
     memset(log, 0, offsetof(struct log, buffers)); /* leaves the buffers' pages untouched until there are lines */
     log->format = format;
+    log->level = level;
     log->filling = &log->buffers[0];
     log->writing = &log->buffers[1];
     log->filling->bytes = 0;
@@ -141,15 +148,17 @@ void log_put(struct log *log, const struct log_line *line)
     sync_unlock(&log->mutex);
 }
 
-void log_event(struct log *log, const char *format, ...)
+void log_event(struct log *log, enum log_level level, const char *format, ...)
 {
     char message[ERROR_TEXT_BYTES_MAX];
     struct log_line line;
     va_list arguments;
+    if (!log_wants(log, level))
+        return;
     va_start(arguments, format);
     (void)vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    log_line_begin(&line, log->format, "daemon");
+    log_line_begin(&line, log->format, level, "daemon");
     log_line_string(&line, "message", message);
     log_line_end(&line);
     log_put(log, &line);

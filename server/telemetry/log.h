@@ -14,15 +14,18 @@
 struct log;
 
 /* New; NULL on failure. */
-struct log *log_start(enum log_format format, struct error *err) __attribute__((warn_unused_result));
+struct log *log_start(enum log_format format, enum log_level level, struct error *err) __attribute__((warn_unused_result));
 
 enum log_format log_format_of(const struct log *log);
+
+/* True where lines of that level are written. */
+bool log_wants(const struct log *log, enum log_level level);
 
 /* Takes a copy of a finished line. */
 void log_put(struct log *log, const struct log_line *line);
 
 /* A line about the daemon itself. */
-void log_event(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void log_event(struct log *log, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Writes what is left, for at most a second, and frees. NULL-safe. */
 void log_stop(struct log *log);

@@ -74,12 +74,16 @@ static void add_time(struct log_line *line)
     add(line, text, sizeof text);
 }
 
-void log_line_begin(struct log_line *line, enum log_format format, const char *kind)
+const char *const log_level_names[LOG_LEVELS] = {"error", "warning", "info"};
+
+void log_line_begin(struct log_line *line, enum log_format format, enum log_level level, const char *kind)
 {
     line->format = format;
     line->bytes = 0;
     add_text(line, format == LOG_JSON ? "{\"time\":\"" : "");
     add_time(line);
+    add_text(line, format == LOG_JSON ? "\",\"level\":\"" : " ");
+    add_text(line, log_level_names[level]);
     add_text(line, format == LOG_JSON ? "\",\"event\":\"" : " ");
     add_text(line, kind);
     add_text(line, format == LOG_JSON ? "\"" : "");

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api/json/writer.h"
+#include "server/telemetry/triton_metrics.h"
 
 static const char *path_name(size_t path)
 {
@@ -144,7 +145,8 @@ static void write_gauges(struct writer *writer, const struct metrics_gauges *gau
     write_gauge(writer, "process_start_time_seconds", "When the process started, of the Unix epoch.", gauges->started_s);
 }
 
-size_t metrics_write(const struct metrics *metrics, const struct metrics_gauges *gauges, char buffer[METRICS_BYTES_MAX])
+size_t metrics_write(const struct metrics *metrics, const struct metrics_gauges *gauges, const struct statistics *inferences,
+                     char buffer[METRICS_BYTES_MAX])
 {
     struct writer writer;
     writer_init(&writer, buffer, METRICS_BYTES_MAX);
@@ -153,5 +155,6 @@ size_t metrics_write(const struct metrics *metrics, const struct metrics_gauges 
     write_phases(&writer, metrics);
     write_bytes(&writer, metrics);
     write_gauges(&writer, gauges);
+    triton_metrics_write(&writer, inferences, gauges->queued);
     return (size_t)(writer.at - writer.start);
 }

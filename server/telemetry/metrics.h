@@ -13,6 +13,7 @@
 
 #include "api/api.h"
 #include "server/telemetry/access_log.h"
+#include "server/telemetry/statistics.h"
 
 #define METRICS_PATHS (API_PROTOCOL_COUNT + 1) /* the last one is "other" */
 
@@ -51,9 +52,10 @@ struct metrics_gauges {
 /* Counts a request that has ended. `protocol` is that which computed or would have; NULL: none. */
 void metrics_add(struct metrics *metrics, const struct api_protocol *protocol, const struct access_record *record);
 
-/* Writes the text to `buffer`, returns the number of bytes. METRICS_BYTES_MAX bytes are enough. */
+/* Writes the text to `buffer`, with the inferences of /v2 under Triton's names; returns the number of bytes. METRICS_BYTES_MAX bytes are enough. */
 #define METRICS_BYTES_MAX ((size_t)32 << 10)
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
-size_t metrics_write(const struct metrics *metrics, const struct metrics_gauges *gauges, char buffer[METRICS_BYTES_MAX]);
+size_t metrics_write(const struct metrics *metrics, const struct metrics_gauges *gauges, const struct statistics *inferences,
+                     char buffer[METRICS_BYTES_MAX]);
 
 #endif

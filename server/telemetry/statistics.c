@@ -35,6 +35,16 @@ static uint64_t value(const atomic_uint_fast64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
+uint64_t statistics_count(const struct statistics *statistics, enum statistics_part part)
+{
+    return value(&statistics->parts[part].count);
+}
+
+uint64_t statistics_ns(const struct statistics *statistics, enum statistics_part part)
+{
+    return value(&statistics->parts[part].ns);
+}
+
 /* An inference is an execution here: nothing is batched over requests. */
 size_t statistics_write(const struct statistics *statistics, char buffer[STATISTICS_BYTES_MAX])
 {

@@ -30,6 +30,10 @@ struct statistics {
 /* Durations by part. Of a failure only STATISTICS_FAIL is looked at. */
 void statistics_add(struct statistics *statistics, bool success, const int64_t ns[STATISTICS_PARTS]);
 
+/* How often, and for how many nanoseconds in all. */
+uint64_t statistics_count(const struct statistics *statistics, enum statistics_part part);
+uint64_t statistics_ns(const struct statistics *statistics, enum statistics_part part);
+
 /* Writes {"model_stats": [..]} to `buffer`, returns the number of bytes. STATISTICS_BYTES_MAX bytes are enough. */
 #define STATISTICS_BYTES_MAX 1024
 size_t statistics_write(const struct statistics *statistics, char buffer[STATISTICS_BYTES_MAX]);

@@ -27,7 +27,9 @@ static void test_help_and_version(void **state)
                                         "--idle-timeout", "--request-timeout",
                                         "--api-key-file", "--cors-origin",
                                         "--tls-cert",     "--tls-key",
-                                        "--log-format",   "ATTND_"};
+                                        "--log-format",   "--log-level",
+                                        "--once",         "--content-type",
+                                        "--accept",       "ATTND_"};
     char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
     (void)state;
     const char *const help[] = {"--help", NULL};
@@ -67,6 +69,7 @@ static void test_wrong_options(void **state)
         {{"--idle-timeout", "0"}, "--idle-timeout: 0 is not between"},
         {{"--request-timeout", "soon"}, "--request-timeout: \"soon\" is not a whole number"},
         {{"--log-format", "xml"}, "--log-format: \"xml\" is neither text nor json"},
+        {{"--log-level", "debug"}, "--log-level: \"debug\" is neither info, warning nor error"},
         {{"--cors-origin", "example.org"}, "is no origin"},
         {{"--cors-origin", "https://a.org,https://b.org"}, "one origin"},
         {{"--cors-origin", "https://a.org/b"}, "is no origin"},

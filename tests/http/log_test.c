@@ -48,7 +48,7 @@ static void test_text(void **state)
     send_ordinary(attnd);
     assert_true(attnd_logs(attnd, "\"last\"", 30));
     char *log = attnd_log(attnd);
-    assert_int_equal(count_of(log, "Z request method="), 7);
+    assert_int_equal(count_of(log, "Z info request method="), 7);
     assert_int_equal(count_of(log, "\n"), 3 + 7);
     assert_non_null(strstr(log, "path=\"/a\\\"b\\\\c\\x01\\x7f\\xc3\\xa9'$(x)%0a\" status=400"));
     assert_non_null(strstr(log, "path=\"/x\\\"status=200\" status=404"));
@@ -94,6 +94,7 @@ static void test_json(void **state)
         const char *event = json_string_value(json_object_get(json, "event"));
         if (strcmp(event, "request") == 0) {
             request_count++;
+            assert_string_equal(json_string_value(json_object_get(json, "level")), "info");
             assert_true(json_is_string(json_object_get(json, "method")));
             assert_true(json_is_string(json_object_get(json, "path")));
             assert_true(json_is_integer(json_object_get(json, "status")));
@@ -120,10 +121,61 @@ static void test_start_is_logged(void **state)
     attnd_stop(attnd);
 }
 
+#define TRACE "4bf92f3577b34da6a3ce929d0e0e4736"
+
+static void test_trace(void **state)
+{
+    char wanted[160];
+    (void)state;
+    struct attnd *attnd = attnd_start(NULL);
+    struct reply reply =
+        post_json(attnd, "/attention", SMALL_JSON, "traceparent: 00-" TRACE "-00f067aa0ba902b7-01", "X-Request-Id: traced");
+    const char *response = reply_header(&reply, "traceresponse");
+    assert_int_equal(reply.status, 200);
+    assert_non_null(response);
+    assert_int_equal(strncmp(response, "00-" TRACE "-", 36), 0);
+    (void)snprintf(wanted, sizeof wanted,
+                   "request_id=\"traced\" trace_id=\"" TRACE "\" parent_id=\"00f067aa0ba902b7\" span_id=\"%.16s\" end=\"ok\"",
+                   response + 36);
+    reply_done(&reply);
+    assert_true(attnd_logs(attnd, wanted, 30));
+    reply =
+        post_json(attnd, "/attention", SMALL_JSON, "traceparent: 00-" TRACE "-0000000000000000-01", "X-Request-Id: untraced");
+    assert_int_equal(reply.status, 200);
+    assert_null(reply_header(&reply, "traceresponse"));
+    reply_done(&reply);
+    assert_true(attnd_logs(attnd, "request_id=\"untraced\" end=\"ok\"", 30));
+    attnd_stop(attnd);
+}
+
+/* A request that is refused for want of capacity is a warning, the client's own mistakes are not. */
+static void test_levels(void **state)
+{
+    (void)state;
+    struct attnd *attnd = attnd_start("--log-level", "warning", "--request-timeout", "1", "--threads", "1");
+    struct reply reply = post_json(attnd, "/attention", "{", "X-Request-Id: wrong");
+    assert_problem(&reply, 400);
+    reply_done(&reply);
+    reply = post_json(attnd, "/attention", ENDLESS_JSON, "X-Request-Id: late");
+    assert_problem(&reply, 503);
+    reply_done(&reply);
+    assert_true(attnd_logs(attnd, "Z warning request method=\"POST\" path=\"/attention\" status=503", 30));
+    char *log = attnd_log(attnd);
+    assert_int_equal(count_of(log, "\n"), 1);
+    free(log);
+    attnd_stop(attnd);
+    attnd = attnd_start("--log-level=error", "--request-timeout", "1", "--threads", "1");
+    reply = post_json(attnd, "/attention", ENDLESS_JSON, NULL);
+    assert_problem(&reply, 503);
+    reply_done(&reply);
+    log = attnd_log(attnd);
+    assert_string_equal(log, "");
+    free(log);
+    attnd_stop(attnd);
+}
+
 static const struct CMUnitTest tests[] = {
-    HTTP_TEST(test_text),
-    HTTP_TEST(test_json),
-    HTTP_TEST(test_start_is_logged),
+    HTTP_TEST(test_text), HTTP_TEST(test_json), HTTP_TEST(test_start_is_logged), HTTP_TEST(test_trace), HTTP_TEST(test_levels),
 };
 
 const struct group log_group = GROUP(tests);

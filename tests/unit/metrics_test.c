@@ -9,10 +9,12 @@
 static const struct metrics_gauges gauges = {
     .version = "1.2.3", .kernel = "generic", .threads = 3, .connections_max = 9, .ready = true};
 
+static struct statistics inferences;
+
 static const char *text_of(const struct metrics *metrics)
 {
     static char buffer[METRICS_BYTES_MAX + 1];
-    size_t bytes = metrics_write(metrics, &gauges, buffer);
+    size_t bytes = metrics_write(metrics, &gauges, &inferences, buffer);
     assert_in_range(bytes, 1, METRICS_BYTES_MAX - 1);
     buffer[bytes] = '\0';
     assert_int_equal(strlen(buffer), bytes);
@@ -78,6 +80,31 @@ static void test_buckets(void **state)
     assert_line(text, "attnd_request_duration_seconds_sum{path=\"/v2/models/attention/infer\"} 60.05351");
 }
 
+/* Triton's counters are those of the statistics, in microseconds. */
+static void test_triton_names(void **state)
+{
+    const int64_t ns[STATISTICS_PARTS] = {9000000, 7000, 1000000, 2000000, 3000999, 4000000};
+    struct metrics metrics = {0};
+    (void)state;
+    inferences = (struct statistics){0};
+    statistics_add(&inferences, true, ns);
+    statistics_add(&inferences, true, ns);
+    statistics_add(&inferences, false, ns);
+    const char *text = text_of(&metrics);
+#define LABELS "{model=\"attention\",version=\"1\"}"
+    assert_line(text, "nv_inference_request_success" LABELS " 2");
+    assert_line(text, "nv_inference_request_failure" LABELS " 1");
+    assert_line(text, "nv_inference_count" LABELS " 2");
+    assert_line(text, "nv_inference_exec_count" LABELS " 2");
+    assert_line(text, "nv_inference_request_duration_us" LABELS " 18000");
+    assert_line(text, "nv_inference_queue_duration_us" LABELS " 2000");
+    assert_line(text, "nv_inference_compute_input_duration_us" LABELS " 4000");
+    assert_line(text, "nv_inference_compute_infer_duration_us" LABELS " 6001");
+    assert_line(text, "nv_inference_compute_output_duration_us" LABELS " 8000");
+    assert_line(text, "nv_inference_pending_request_count" LABELS " 0");
+#undef LABELS
+}
+
 /* Every status on every path, and numbers as long as they get. */
 static void test_longest_text(void **state)
 {
@@ -85,6 +112,7 @@ static void test_longest_text(void **state)
     struct metrics metrics;
     struct metrics_gauges most = {.version = "10.10.10-candidate", .kernel = "avx512", .cpu_s = 1.2345678901234567e-300};
     memset(&metrics, 0xff, sizeof metrics);
+    memset(&inferences, 0xff, sizeof inferences);
     for (size_t path = 0; path < METRICS_PATHS; path++) {
         metrics.paths[path].total_ms = -1.2345678901234567e-300;
         for (size_t i = 0; i < METRICS_PHASES; i++)
@@ -92,7 +120,7 @@ static void test_longest_text(void **state)
     }
     memset(&most.threads, 0xff, offsetof(struct metrics_gauges, ready) - offsetof(struct metrics_gauges, threads));
     char buffer[METRICS_BYTES_MAX];
-    assert_in_range(metrics_write(&metrics, &most, buffer), 8000, METRICS_BYTES_MAX / 2);
+    assert_in_range(metrics_write(&metrics, &most, &inferences, buffer), 8000, METRICS_BYTES_MAX / 2);
 }
 
 int main(void)
@@ -100,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_buckets),
+        cmocka_unit_test(test_triton_names),
         cmocka_unit_test(test_longest_text),
     };
     return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
