@@ -84,6 +84,7 @@ struct api_protocol {
 /* X(NAME) for each api_protocol_NAME. */
 #define API_PROTOCOLS(X)                                                                                                       \
     X(attention) /* POST /attention: JSON or safetensors; errors are problem+json (RFC 9457) */                                \
+    X(compare)   /* POST /attention/compare: the same with what other code made of it */                                       \
     X(kserve)    /* POST /v2/models/attention/infer, the Open Inference Protocol; errors are {"error": ".."} */
 
 #define API_PROTOCOL_DECLARE(name) extern const struct api_protocol api_protocol_##name;

@@ -25,9 +25,11 @@ struct client {
     json_t *reply;        /* owned: the reply's body, valid JSON without duplicate names */
 };
 
-/* POST /attention, and POST /v2/models/attention/infer. `executor` may be NULL. */
+/* POST /attention, POST /attention/compare, and POST /v2/models/attention/infer. `executor` may be NULL. */
 void client_attention(struct client *client, const char *label, const char *text, size_t text_bytes,
                       const struct executor *executor);
+void client_compare(struct client *client, const char *label, const char *text, size_t text_bytes,
+                    const struct executor *executor);
 void client_kserve(struct client *client, const char *label, const char *text, size_t text_bytes,
                    const struct executor *executor);
 

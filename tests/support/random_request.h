@@ -106,6 +106,9 @@ struct random_request {
 void random_request_init(struct random_request *c, uint64_t seed);
 void random_request_done(struct random_request *c);
 
+/* A request's text as JSON: new reference. NaN and the infinities, which jansson refuses and api takes, become strings. */
+json_t *random_request_parse(const char *text);
+
 /* The parts of random_request_init that lie in files of their own. */
 void random_request_draw_fields(struct random_request *c, struct draw *draw);
 void random_request_write(struct random_request *c, struct draw *draw); /* to c->text */

@@ -272,3 +272,48 @@ void random_request_write(struct random_request *c, struct draw *draw)
     write_reply(c, &fields);
     concatenate(c, &fields);
 }
+
+/* ---- the text read again ---- */
+
+/* The number outside of JSON that the text begins with; NULL where it begins with none. */
+static const char *special_at(const char *text)
+{
+    static const char *const specials[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t k = 0; k < sizeof specials / sizeof *specials; k++)
+        if (strncmp(text, specials[k], strlen(specials[k])) == 0)
+            return specials[k];
+    return NULL;
+}
+
+/* The text with NaN and the infinities in strings. New. */
+static char *quote_specials(const char *at)
+{
+    char *text = NULL;
+    size_t bytes;
+    bool in_string = false;
+    FILE *file = open_memstream(&text, &bytes);
+    assert_non_null(file);
+    while (*at != '\0') {
+        in_string ^= *at == '"';
+        const char *special = in_string ? NULL : special_at(at);
+        if (special != NULL)
+            (void)fprintf(file, "\"%s\"", special);
+        else
+            (void)fputc(*at, file);
+        at += special != NULL ? strlen(special) : 1;
+    }
+    (void)fclose(file);
+    return text;
+}
+
+json_t *random_request_parse(const char *text)
+{
+    json_t *request = json_loads(text, 0, NULL);
+    if (request != NULL)
+        return request;
+    char *quoted = quote_specials(text);
+    request = json_loads(quoted, 0, NULL);
+    assert_non_null(request);
+    free(quoted);
+    return request;
+}

@@ -212,12 +212,15 @@ static double largest_finite(const struct json_tensor *json_tensor)
 }
 
 /* The heads' output, and the output projection of it where there is one. */
-static void set_output(struct request_answer *answer, const struct oracle_results *oracle)
+static void set_output(struct request_answer *answer, const struct oracle_results *oracle,
+                       const struct request_deviation *deviation)
 {
     struct json_tensor heads = json_tensor_new(4, (const size_t[]){answer->B, answer->H, answer->Tq, answer->Dv});
     double largest_value = largest_finite(&answer->present_value);
     json_tensor_allow(&heads);
     memcpy(heads.values, oracle->output, heads.count * sizeof *heads.values);
+    if (deviation->change_output != NULL)
+        deviation->change_output(deviation->context, answer, heads.values);
     for (size_t k = 0; k < heads.count; k++)
         heads.allowed[k] = largest_value * answer_bound(answer, oracle->magnitudes[k / answer->Dv]);
     set_tokens(answer, ANSWER_OUTPUT, &heads);
@@ -230,9 +233,10 @@ static void set_output(struct request_answer *answer, const struct oracle_result
     *output = projected;
 }
 
-static void set_results(struct request_answer *answer, const struct oracle_results *oracle)
+static void set_results(struct request_answer *answer, const struct oracle_results *oracle,
+                        const struct request_deviation *deviation)
 {
-    set_output(answer, oracle);
+    set_output(answer, oracle, deviation);
     set_stages(answer, oracle);
     set_tokens(answer, ANSWER_QUERY, &answer->query);
     set_tokens(answer, ANSWER_KEY, &answer->key);
@@ -261,11 +265,13 @@ static size_t *token_counts(const struct request_answer *answer, const char *nam
 }
 
 /* Everything behind the inputs. */
-static void answer_results(struct request_answer *answer)
+static void answer_results(struct request_answer *answer, const struct request_deviation *deviation)
 {
+    answer->mask = json_tensor_read(answer_field(answer, "mask"), answer->is_f32);
+    if (deviation->change_inputs != NULL)
+        deviation->change_inputs(deviation->context, answer);
     answer->present_key = concatenated(answer, &answer->past_key, &answer->key, answer->D);
     answer->present_value = concatenated(answer, &answer->past_value, &answer->value, answer->Dv);
-    answer->mask = json_tensor_read(answer_field(answer, "mask"), answer->is_f32);
     answer->scale = number_field(answer, "scale", 1 / sqrt((double)answer->D));
     struct json_tensor window = json_tensor_read(answer_field(answer, "window"), false);
     size_t *query_ends = token_counts(answer, "query_lengths", answer->Tq),
@@ -290,8 +296,11 @@ static void answer_results(struct request_answer *answer)
     void *mask;
     set_mask(answer, &params, &mask);
     struct oracle_results oracle;
-    oracle_attention(&params, &oracle);
-    set_results(answer, &oracle);
+    if (deviation->attend != NULL)
+        deviation->attend(deviation->context, &params, &oracle);
+    else
+        oracle_attention(&params, &oracle);
+    set_results(answer, &oracle, deviation);
     answer_reductions(answer, &params, &oracle);
     oracle_results_done(&oracle);
     json_tensor_done(&window);
@@ -304,11 +313,16 @@ static void answer_results(struct request_answer *answer)
 
 void request_answer_init(struct request_answer *ret, json_t *request)
 {
+    request_answer_deviating(ret, request, &(struct request_deviation){0});
+}
+
+void request_answer_deviating(struct request_answer *ret, json_t *request, const struct request_deviation *deviation)
+{
     json_t *precision = json_object_get(request, "precision");
     bool is_f32 = !json_is_string(precision) || strcmp(json_string_value(precision), "float64") != 0;
     *ret = (struct request_answer){.request = request, .is_f32 = is_f32};
     answer_inputs(ret);
-    answer_results(ret);
+    answer_results(ret, deviation);
 }
 
 void request_answer_done(struct request_answer *answer)

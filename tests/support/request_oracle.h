@@ -76,6 +76,17 @@ struct request_answer {
 };
 
 void request_answer_init(struct request_answer *ret, json_t *request);
+
+/* What another implementation does otherwise; each may be NULL. */
+struct request_deviation {
+    void *context;
+    void (*change_inputs)(void *context, struct request_answer *answer); /* query, key and value by head, and the mask */
+    void (*attend)(void *context, const struct attention_params *params, struct oracle_results *ret);
+    void (*change_output)(void *context, struct request_answer *answer, double *heads); /* [B,H,Tq,Dv], before a projection */
+};
+
+/* The same as that implementation answers. */
+void request_answer_deviating(struct request_answer *ret, json_t *request, const struct request_deviation *deviation);
 void request_answer_done(struct request_answer *answer);
 
 /* Reads, draws, projects and rotates: everything up to past_value. */

@@ -19,50 +19,6 @@
 
 #define REQUEST_COUNT 10000
 
-/* The number outside of JSON that the text begins with; NULL where it begins with none. */
-static const char *special_at(const char *text)
-{
-    static const char *const specials[] = {"NaN", "Infinity", "-Infinity"};
-    for (size_t k = 0; k < sizeof specials / sizeof *specials; k++)
-        if (strncmp(text, specials[k], strlen(specials[k])) == 0)
-            return specials[k];
-    return NULL;
-}
-
-/* The text with NaN and the infinities in strings. New. */
-static char *quote_specials(const char *at)
-{
-    char *text = NULL;
-    size_t bytes;
-    bool in_string = false;
-    FILE *file = open_memstream(&text, &bytes);
-    assert_non_null(file);
-    while (*at != '\0') {
-        in_string ^= *at == '"';
-        const char *special = in_string ? NULL : special_at(at);
-        if (special != NULL)
-            (void)fprintf(file, "\"%s\"", special);
-        else
-            (void)fputc(*at, file);
-        at += special != NULL ? strlen(special) : 1;
-    }
-    (void)fclose(file);
-    return text;
-}
-
-/* New reference. jansson refuses NaN and the infinities, which api takes. */
-static json_t *parse(const char *text)
-{
-    json_t *request = json_loads(text, 0, NULL);
-    if (request != NULL)
-        return request;
-    char *quoted = quote_specials(text);
-    request = json_loads(quoted, 0, NULL);
-    assert_non_null(request);
-    free(quoted);
-    return request;
-}
-
 /* Sends it on the caller alone, or on a few threads; by the fastest kernels, or every fourth by one kernel table after the other. */
 static void check_request(uint64_t seed, bool shown)
 {
@@ -78,7 +34,7 @@ static void check_request(uint64_t seed, bool shown)
     kernel_in_turn(seed % 4 == 3 ? (size_t)(seed / 4) : 0);
     client_attention(&client, label, c.text, c.text_bytes, seed % 8 == 0 ? &pool.executor : NULL);
     client_check_ok(&client);
-    json_t *request = parse(c.text);
+    json_t *request = random_request_parse(c.text);
     request_check(label, request, client.reply);
     json_decref(request);
     client_done(&client);

@@ -1,0 +1,229 @@
+#include "api/compare/finish.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LN_2 0.693147180559945309417
+
+static double rounded(enum element_type type, double x)
+{
+    const size_t one = 1;
+    const struct tensor t = tensor_contiguous(&x, DTYPE_F64, 1, &one);
+    if (type != ELEMENT_F64)
+        element_round(type, &t);
+    return x;
+}
+
+/* ---- scores ---- */
+
+static bool is_masked(const struct variant *variant, size_t b, size_t i, size_t j)
+{
+    const struct deviation *d = &variant->deviation;
+    const size_t *lengths = variant->base->evaluation.key_lengths;
+    const struct attention_params *params = &variant->evaluation.params;
+    if (d->causal == CAUSAL_AT_INDEX && (int64_t)j > (int64_t)i + d->causal_offset)
+        return true;
+    if (d->causal == CAUSAL_AT_POSITION && positions_at(&params->key_positions, b, j) >
+                                               position_add(positions_at(&params->query_positions, b, i), d->causal_offset))
+        return true;
+    return d->left_padded && lengths != NULL && j < variant->plan.Tk - lengths[b];
+}
+
+/* The score as it would be had the product and its scaled value been stored in the narrower format. */
+static double with_rounded_product(const struct variant *variant, double score, double masked)
+{
+    const enum element_type type = variant->deviation.round_scores;
+    const double scale = variant->plan.scale;
+    double product = rounded(type, scale != 0 ? score / scale : 0);
+    double narrow = rounded(type, product * scale);
+    return isfinite(narrow) && isfinite(masked) ? rounded(type, masked + (narrow - score)) : masked + narrow;
+}
+
+static double finished_score(const struct variant *variant, double score, double masked)
+{
+    const struct deviation *d = &variant->deviation;
+    if (d->round_scores != ELEMENT_F64 && masked > -(double)INFINITY)
+        masked = with_rounded_product(variant, score, masked);
+    return d->softcap_last ? d->softcap * tanh(masked / d->softcap) : masked;
+}
+
+void finish_scores(struct slice *slice, const struct variant *variant, size_t first, size_t count)
+{
+    const struct plan *plan = &variant->plan;
+    for (size_t row = 0; row < plan->B * plan->H * count; row++) {
+        const size_t b = row / count / plan->H, i = first + row % count;
+        const double *scores = slice->buffers[RESULT_SCORES] + row * plan->Tk;
+        double *masked = slice->buffers[RESULT_MASKED_SCORES] + row * plan->Tk;
+        for (size_t j = 0; j < plan->Tk; j++)
+            masked[j] = finished_score(variant, scores[j], is_masked(variant, b, i, j) ? -(double)INFINITY : masked[j]);
+    }
+}
+
+/* ---- softmax ---- */
+
+void finish_columns(struct slice *slice, struct variant *variant, size_t count)
+{
+    const struct plan *plan = &variant->plan;
+    for (size_t row = 0; row < plan->B * plan->H * count; row++) {
+        const double *masked = slice->buffers[RESULT_MASKED_SCORES] + row * plan->Tk;
+        double *max = variant->column_max + row / count * plan->Tk, *sum = variant->column_sum + row / count * plan->Tk;
+        for (size_t j = 0; j < plan->Tk; j++) {
+            if (masked[j] == -(double)INFINITY)
+                continue;
+            double larger = fmax(max[j], masked[j]);
+            sum[j] = sum[j] * exp(max[j] - larger) + exp(masked[j] - larger);
+            max[j] = larger;
+        }
+    }
+}
+
+/* Over the queries: head `head` of all items' heads. */
+static void softmax_over_queries(const struct variant *variant, size_t head, const double *masked, double *ret)
+{
+    const struct plan *plan = &variant->plan;
+    const double *max = variant->column_max + head * plan->Tk, *sum = variant->column_sum + head * plan->Tk;
+    const double unseen = variant->deviation.softmax_uniform_columns ? 1 / (double)plan->Tq : (double)NAN;
+    for (size_t j = 0; j < plan->Tk; j++)
+        ret[j] = sum[j] > 0 ? exp(masked[j] - max[j]) / sum[j] : unseen;
+}
+
+static void softmax_missing(const struct plan *plan, const double *masked, double *ret)
+{
+    for (size_t j = 0; j < plan->Tk; j++)
+        ret[j] = masked[j] == -(double)INFINITY ? 0 : masked[j];
+}
+
+/* The logarithm of the sum of exponentials, the sink's with them; -infinity where there are none. */
+static double log_sum(const double *scores, size_t count, const double *sink)
+{
+    double max = sink != NULL ? *sink : -(double)INFINITY, sum = 0;
+    for (size_t j = 0; j < count; j++)
+        max = isnan(scores[j]) || isnan(max) ? (double)NAN : fmax(max, scores[j]);
+    if (!isfinite(max))
+        return max > 0 ? (double)NAN : max;
+    for (size_t j = 0; j < count; j++)
+        sum += exp(scores[j] - max);
+    return max + log(sum + (sink != NULL ? exp(*sink - max) : 0));
+}
+
+/* Whether query i of an item is padding. */
+static bool is_padding(const struct variant *variant, size_t b, size_t i)
+{
+    const size_t *lengths = variant->evaluation.params.query_lengths;
+    return lengths != NULL && i >= lengths[b];
+}
+
+static bool all_masked(const double *scores, size_t count)
+{
+    for (size_t j = 0; j < count; j++)
+        if (scores[j] != -(double)INFINITY)
+            return false;
+    return true;
+}
+
+/* Over the keys. */
+static void softmax(const struct variant *variant, const double *masked, double lse, double *ret)
+{
+    static const double unseen[] = {[MASKED_ROWS_ZERO] = 0, [MASKED_ROWS_MEAN] = 1, [MASKED_ROWS_NAN] = (double)NAN};
+    const size_t Tk = variant->plan.Tk;
+    const enum deviation_masked_rows rows = variant->deviation.masked_rows;
+    bool none = all_masked(masked, Tk);
+    for (size_t j = 0; j < Tk; j++)
+        ret[j] = none ? unseen[rows] / (double)(rows == MASKED_ROWS_MEAN ? Tk : 1) : exp(masked[j] - lse);
+}
+
+/* ---- rows ---- */
+
+static double finished_lse(const struct slice *slice, const struct variant *variant, size_t row, double lse, double *scratch)
+{
+    const struct plan *plan = &variant->plan;
+    const struct deviation *d = &variant->deviation;
+    const double *sinks = variant->evaluation.params.sinks;
+    const double *scores = slice->buffers[RESULT_SCORES] + row * plan->Tk;
+    const double *masked = slice->buffers[RESULT_MASKED_SCORES] + row * plan->Tk;
+    if (d->lse_unscaled && plan->scale != 0) {
+        for (size_t j = 0; j < plan->Tk; j++)
+            scratch[j] = isfinite(masked[j]) ? masked[j] - scores[j] + scores[j] / plan->scale : masked[j];
+        lse = log_sum(scratch, plan->Tk, sinks != NULL ? &sinks[row / slice->count % plan->H] : NULL);
+    }
+    if (variant->evaluation.params.lse_base_2)
+        lse /= LN_2;
+    return d->lse_factor != 0 ? d->lse_factor * lse : lse;
+}
+
+static void finish_value(const struct slice *slice, const struct variant *variant, size_t row, size_t count, double *out)
+{
+    const struct plan *plan = &variant->plan;
+    const struct tensor *value = &variant->evaluation.params.value;
+    const size_t b = row / count / plan->H, h = row / count % plan->H;
+    const size_t g = variant->deviation.heads_tiled ? h % plan->Hkv : h / (plan->H / plan->Hkv);
+    const double *weights = slice->buffers[RESULT_WEIGHTS] + row * plan->Tk;
+    memset(out, 0, plan->Dv * sizeof *out);
+    for (size_t j = 0; j < plan->Tk; j++) {
+        const double *v = tensor_row(value, b, g, j);
+        for (size_t d = 0; d < plan->Dv && weights[j] != 0; d++)
+            out[d] += weights[j] * v[(ptrdiff_t)d * value->stride[3]];
+    }
+    for (size_t d = 0; d < plan->Dv; d++)
+        out[d] = rounded(variant->deviation.round_output, out[d]);
+}
+
+/* A query that is padding. */
+static void pad_row(struct slice *slice, const struct plan *plan, size_t row)
+{
+    memset(slice->buffers[RESULT_WEIGHTS] + row * plan->Tk, 0, plan->Tk * sizeof(double));
+    if (slice->wanted[RESULT_LSE])
+        slice->buffers[RESULT_LSE][row] = -(double)INFINITY;
+    if (slice->wanted[RESULT_OUTPUT])
+        memset(slice->buffers[RESULT_OUTPUT] + row * plan->Dv, 0, plan->Dv * sizeof(double));
+}
+
+static void finish_row(struct slice *slice, const struct variant *variant, size_t row, size_t count)
+{
+    const struct plan *plan = &variant->plan;
+    const struct deviation *d = &variant->deviation;
+    const double *masked = slice->buffers[RESULT_MASKED_SCORES] + row * plan->Tk;
+    const double *sinks = variant->evaluation.params.sinks;
+    double *weights = slice->buffers[RESULT_WEIGHTS] + row * plan->Tk;
+    double lse = log_sum(masked, plan->Tk, sinks != NULL ? &sinks[row / count % plan->H] : NULL);
+    if (slice->wanted[RESULT_LSE])
+        slice->buffers[RESULT_LSE][row] = finished_lse(slice, variant, row, lse, weights);
+    if (d->softmax == SOFTMAX_OVER_QUERIES)
+        softmax_over_queries(variant, row / count, masked, weights);
+    else if (d->softmax == SOFTMAX_MISSING)
+        softmax_missing(plan, masked, weights);
+    else
+        softmax(variant, masked, lse, weights);
+    for (size_t j = 0; j < plan->Tk && d->round_weights != ELEMENT_F64; j++)
+        weights[j] = rounded(d->round_weights, weights[j]);
+    if (slice->wanted[RESULT_OUTPUT])
+        finish_value(slice, variant, row, count, slice->buffers[RESULT_OUTPUT] + row * plan->Dv);
+}
+
+void finish_mean(struct slice *slice, const struct variant *variant, size_t count)
+{
+    const struct plan *plan = &variant->plan;
+    const size_t token = count * plan->Tk; /* numbers of a head */
+    const double *weights = slice->buffers[RESULT_WEIGHTS];
+    double *mean = slice->buffers[RESULT_MEAN_WEIGHTS];
+    for (size_t k = 0; k < plan->B * token; k++) {
+        double sum = 0;
+        for (size_t h = 0; h < plan->H; h++)
+            sum += weights[(k / token * plan->H + h) * token + k % token];
+        mean[k] = sum / (double)plan->H;
+    }
+}
+
+void finish_rows(struct slice *slice, const struct variant *variant, size_t first, size_t count)
+{
+    slice->count = count;
+    finish_scores(slice, variant, first, count);
+    for (size_t row = 0; row < variant->plan.B * variant->plan.H * count; row++) {
+        if (is_padding(variant, row / count / variant->plan.H, first + row % count))
+            pad_row(slice, &variant->plan, row);
+        else
+            finish_row(slice, variant, row, count);
+    }
+    if (slice->wanted[RESULT_MEAN_WEIGHTS])
+        finish_mean(slice, variant, count);
+}

@@ -1,0 +1,177 @@
+/* rounding.c: what rounding makes of a request, and whether what was expected is as far off as that and no farther. */
+#include "api/compare/search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/size.h"
+
+#define ERRORS_ALLOWED 2 /* times our own emulation's: sums in another order round differently */
+#define TYPED_NUMBERS_MIN 8
+
+/* How far off, by result: what was expected, and the emulation. */
+struct rounding {
+    double expected_error[RESULTS], emulated_error[RESULTS], largest[RESULTS];
+    bool matches; /* where one is not finite, so is the other */
+};
+
+static double epsilon(enum element_type type)
+{
+    return type == ELEMENT_BF16 ? 0x1p-8 : type == ELEMENT_F16 ? 0x1p-11 : 0x1p-24;
+}
+
+static void add_result(const struct expected *expected, enum request_result which, const struct slice *exact,
+                       const struct slice *emulated, struct rounding *rounding)
+{
+    const struct expected_rows rows = expected_rows(which, exact);
+    const double *wanted = expected->tensors[which].data;
+    for (size_t row = 0; row < rows.count; row++) {
+        const size_t place = expected_row_place(&rows, exact, row);
+        for (size_t k = 0; k < rows.width; k++) {
+            const double x = exact->buffers[which][row * rows.width + k], m = emulated->buffers[which][row * rows.width + k];
+            const double e = wanted[place + k];
+            if (!isfinite(e) || !isfinite(m)) {
+                rounding->matches &= expected_equal(expected, which, e, m);
+                continue;
+            }
+            rounding->expected_error[which] = fmax(rounding->expected_error[which], expected_error(which, e, x));
+            rounding->emulated_error[which] = fmax(rounding->emulated_error[which], expected_error(which, m, x));
+            rounding->largest[which] = isfinite(x) ? fmax(rounding->largest[which], fabs(x)) : rounding->largest[which];
+        }
+    }
+}
+
+/* Emulates over all tokens. */
+static bool emulate(struct search *search, struct variant *emulated, struct rounding *ret, struct error *err)
+{
+    const size_t Tq = emulated->plan.Tq;
+    const size_t capacity = size_min(slice_capacity(&search->slice, emulated), slice_capacity(&search->slice, search->base));
+    *ret = (struct rounding){.matches = true};
+    for (size_t first = 0; first < Tq; first += capacity) {
+        size_t count = size_min(capacity, Tq - first);
+        if (!slice_compute(&search->slice, search->base, first, count, err) ||
+            !slice_compute(&search->other_slice, emulated, first, count, err))
+            return false;
+        for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
+            if (search->expected->given[i])
+                add_result(search->expected, (enum request_result)i, &search->slice, &search->other_slice, ret);
+    }
+    return true;
+}
+
+static double allowed(const struct rounding *rounding, enum element_type type, size_t which)
+{
+    return ERRORS_ALLOWED * fmax(rounding->emulated_error[which], epsilon(type) * rounding->largest[which]);
+}
+
+static bool is_rounding(const struct search *search, const struct rounding *rounding, enum element_type type)
+{
+    bool within = rounding->matches;
+    for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
+        within &= !search->expected->given[i] || rounding->expected_error[i] <= allowed(rounding, type, i);
+    return within;
+}
+
+static const struct convention *rounding_convention(void)
+{
+    size_t i = 0;
+    while (!conventions[i].rounds)
+        i++;
+    return &conventions[i];
+}
+
+static enum element_type type_of(const struct deviation *d)
+{
+    return d->round_inputs != ELEMENT_F64 ? d->round_inputs : d->round_weights;
+}
+
+static bool is_searched(const struct search *search)
+{
+    return search->only[rounding_convention() - conventions];
+}
+
+/* The emulation of a choice. False with err set; *ret_there false where there is none of that type. */
+static bool emulate_choice(struct search *search, size_t choice, enum element_type type, bool everything, struct rounding *ret,
+                           bool *ret_there, struct error *err)
+{
+    struct variant *variant = search->current;
+    variant_init(variant, search->source, search->base, search->variant_bytes, search->executor);
+    *ret_there = search_apply(variant, rounding_convention(), choice) &&
+                 (type == ELEMENT_F64 || type == type_of(&variant->deviation)) &&
+                 (!everything || variant->deviation.round_scores != ELEMENT_F64) &&
+                 search_prepare(search, variant, variant->changes_inputs ? NULL : search->base, err) &&
+                 emulate(search, variant, ret, err);
+    return err->code == ERROR_NONE;
+}
+
+bool rounding_try(struct search *search, enum element_type type, bool *ret_found, struct error *err)
+{
+    *ret_found = false;
+    for (size_t choice = 0; is_searched(search) && choice < rounding_convention()->choices; choice++) {
+        struct rounding rounding;
+        bool there;
+        bool done = emulate_choice(search, choice, type, false, &rounding, &there, err);
+        if (done && there && is_rounding(search, &rounding, type_of(&search->current->deviation))) {
+            *ret_found = true;
+            search_explain(search, search->current, search->as_asked);
+            search->explanations[0].rows_equal = search->explanations[0].rows;
+        }
+        variant_done(search->current);
+        if (!done || *ret_found)
+            return done;
+    }
+    return true;
+}
+
+bool rounding_widen(struct search *search, enum element_type type, struct error *err)
+{
+    for (size_t choice = 0; choice < rounding_convention()->choices; choice++) {
+        struct rounding rounding;
+        bool there;
+        bool done = emulate_choice(search, choice, type, true, &rounding, &there, err);
+        for (size_t i = RESULT_OUTPUT; done && there && i <= RESULT_LSE; i++)
+            if (search->expected->given[i])
+                search->expected->absolute[i] = fmax(search->expected->absolute[i], allowed(&rounding, type, i));
+        variant_done(search->current);
+        if (!done)
+            return false;
+    }
+    return true;
+}
+
+/* ---- types ---- */
+
+static bool holds(enum element_type type, double x)
+{
+    return !isfinite(x) ||
+           (type == ELEMENT_F16 ? element_f16_to(element_f16_from(x)) : element_bf16_to(element_bf16_from(x))) == x;
+}
+
+/* Whether all numbers are of the type, and some say so: whole numbers would be of any. */
+static bool all_hold(const struct expected *expected, enum element_type type)
+{
+    size_t telling = 0;
+    for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++) {
+        const double *numbers = expected->tensors[i].data;
+        for (size_t k = 0; expected->given[i] && k < tensor_count(&expected->tensors[i]); k++) {
+            if (!holds(type, numbers[k]))
+                return false;
+            telling += isfinite(numbers[k]) && numbers[k] != floor(numbers[k]);
+        }
+    }
+    return telling >= TYPED_NUMBERS_MIN;
+}
+
+enum element_type rounding_type(const struct expected *expected, bool declared)
+{
+    enum element_type type = ELEMENT_F64;
+    for (size_t i = RESULT_OUTPUT; declared && i <= RESULT_LSE; i++) {
+        const struct tensor_input *input = &expected->inputs[i];
+        bool narrow = input->element_type == ELEMENT_F16 || input->element_type == ELEMENT_BF16;
+        if (expected->given[i] && input->kind == TENSOR_INPUT_BYTES && narrow)
+            type = input->element_type;
+    }
+    if (declared)
+        return type;
+    return all_hold(expected, ELEMENT_BF16) ? ELEMENT_BF16 : all_hold(expected, ELEMENT_F16) ? ELEMENT_F16 : ELEMENT_F64;
+}

@@ -1,0 +1,156 @@
+/* POST /attention/compare: what it reads, refuses, and says. compare_planted_test has the search itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/check.h"
+#include "tests/support/client.h"
+#include "tests/support/core_setup.h"
+
+static void ask(struct client *client, const char *text)
+{
+    client_compare(client, text, text, strlen(text), NULL);
+}
+
+static const char *text_at(const json_t *json, const char *name)
+{
+    const char *text = json_string_value(json_object_get(json, name));
+    return text == NULL ? "" : text;
+}
+
+/* ---- refusals ---- */
+
+static void check_refused(const char *text, const char *pointer, const char *words)
+{
+    struct client client;
+    ask(&client, text);
+    if (client.call.reply.status != 422 || strcmp(client_problem_text(&client, "pointer"), pointer) != 0 ||
+        strstr(client_problem_text(&client, "detail"), words) == NULL)
+        fail_msg("%s: %s; should be at \"%s\" with \"%s\"", text, client.reply_text, pointer, words);
+    client_done(&client);
+}
+
+#define REQUEST "{\"query\": [[1]], \"key\": [[1], [2]], \"value\": [[5], [6]]}"
+
+static void refusals(void **state)
+{
+    (void)state;
+    check_refused("{\"expected\": {\"output\": [[1]]}}", "", "request is missing");
+    check_refused("{\"request\": " REQUEST "}", "", "expected is missing");
+    check_refused("{\"request\": " REQUEST ", \"expected\": {}}", "/expected", "nothing to compare with");
+    check_refused("{\"request\": " REQUEST ", \"expected\": {\"outputs\": [[1]]}}", "/expected/outputs", "did you mean output");
+    check_refused("{\"request\": " REQUEST ", \"expected\": {\"output\": [[1, 2]]}}", "/expected/output",
+                  "shape [1, 2], where the request's output has shape [1, 1]");
+    check_refused("{\"request\": " REQUEST ", \"expected\": {\"output\": {\"shape\": [1, 1]}}}", "/expected/output",
+                  "a shape without data");
+    check_refused("{\"request\": " REQUEST ", \"expected\": {\"output\": [[true]]}}", "/expected/output", "booleans");
+    check_refused("{\"request\": {\"query\": [[1]], \"keys\": [[1]]}, \"expected\": {\"output\": [[1]]}}", "/request/keys",
+                  "did you mean key");
+    check_refused("{\"request\": {\"query\": [[1]], \"key\": [[1, 2]], \"value\": [[1]]}, \"expected\": {\"output\": [[1]]}}",
+                  "/request/key", "the head sizes differ");
+    check_refused(
+        "{\"request\": {\"query\": [[1], [2, 3]], \"key\": [[1]], \"value\": [[1]]}, \"expected\": {\"output\": [[1]]}}",
+        "/request/query/1", "");
+    check_refused("{\"request\": " REQUEST ", \"expected\": {\"output\": [[1]]}, \"tolerance\": {\"absolute\": -1}}",
+                  "/tolerance/absolute", "at least 0");
+    check_refused("{\"request\": " REQUEST ", \"expected\": {\"output\": [[1]]}, \"search\": {\"only\": [\"scales\"]}}",
+                  "/search/only/0", "\"scale\"");
+    check_refused("{\"request\": " REQUEST ", \"expected\": {\"output\": [[1]]}, \"search\": {\"pairs\": 1}}", "/search/pairs",
+                  "true or false");
+    check_refused(
+        "{\"request\": {\"query\": {\"shape\": [1, 4, 2, 1], \"data\": [1, 2, 3, 4, 5, 6, 7, 8]}, \"key\": {\"shape\": "
+        "[1, 4, 1, 1], \"data\": [1, 2, 3, 4]}, \"value\": {\"shape\": [1, 4, 1, 1], \"data\": [1, 2, 3, 4]}}, "
+        "\"expected\": {\"output\": {\"shape\": [1, 2, 4, 1], \"data\": [1, 2, 3, 4, 1, 2, 3, 4]}}}",
+        "/expected/output", "transpose its second and third axis");
+}
+
+/* ---- verdicts ---- */
+
+static void check_verdict(const char *text, const char *verdict, const char *name, const char *warning)
+{
+    struct client client;
+    ask(&client, text);
+    client_check_ok(&client);
+    const json_t *first = json_array_get(json_object_get(client.reply, "explanations"), 0);
+    const char *found = json_string_value(json_array_get(json_object_get(first, "names"), 0));
+    const char *warned = json_string_value(json_array_get(json_object_get(client.reply, "warnings"), 0));
+    if (strcmp(text_at(client.reply, "verdict"), verdict) != 0 || strcmp(found == NULL ? "" : found, name) != 0 ||
+        (*warning == '\0' ? warned != NULL : warned == NULL || strstr(warned, warning) == NULL))
+        fail_msg("%s: %s", text, client.reply_text);
+    client_done(&client);
+}
+
+static void verdicts(void **state)
+{
+    (void)state;
+    check_verdict("{\"request\": " REQUEST ", \"expected\": {\"weights\": [[0.26894142, 0.73105858]]}}", "equal", "", "");
+    check_verdict("{\"request\": " REQUEST ", \"expected\": {\"weights\": [[0.2, 0.9]]}, \"tolerance\": {\"absolute\": 0.2}}",
+                  "equal", "", "");
+    check_verdict("{\"request\": " REQUEST ", \"expected\": {\"weights\": [[1.0, 2.0]]}}", "explained", "softmax_missing", "");
+    check_verdict("{\"request\": " REQUEST ", \"expected\": {\"weights\": [[1, 0]]}, \"search\": {\"only\": [\"causal\"]}}",
+                  "explained", "causal", "");
+    check_verdict("{\"request\": " REQUEST ", \"expected\": {\"weights\": [[0.3, 0.2]]}, \"search\": {\"only\": [\"causal\"]}}",
+                  "unexplained", "causal", "pairs");
+    check_verdict("{\"request\": {\"query\": [[1]], \"key\": [[1], [2]], \"value\": [[5], [6]], \"mask\": [true, false]}, "
+                  "\"expected\": {\"masked_scores\": [[1, -1e9]]}}",
+                  "equal", "", "large negative numbers");
+    check_verdict("{\"request\": {\"query\": [[1]], \"key\": [[1], [2]], \"value\": [[5], [6]], \"mask\": [false, false]}, "
+                  "\"expected\": {\"output\": [[\"NaN\"]]}}",
+                  "explained", "masked_rows", "");
+    check_verdict("{\"request\": {\"query\": [[300]], \"key\": [[300], [301]], \"value\": [[5], [6]]}, "
+                  "\"expected\": {\"output\": [[\"NaN\"]]}}",
+                  "rounding", "precision", "");
+}
+
+/* Where the largest error is, and how many rows are equal. */
+static void figures(void **state)
+{
+    (void)state;
+    struct client client;
+    ask(&client, "{\"request\": {\"query\": [[0], [0]], \"key\": [[0], [0]], \"value\": [[1], [3]]}, "
+                 "\"expected\": {\"scores\": [[0, 0], [0, 0]], \"output\": [[2, 2.5]]}}");
+    assert_int_equal(client.call.reply.status, 422);
+    client_done(&client);
+    ask(&client, "{\"request\": {\"query\": [[0], [0]], \"key\": [[0], [0]], \"value\": [[1], [3]]}, "
+                 "\"expected\": {\"scores\": [[0, 0], [0, 0]], \"output\": [[2], [2.5]]}}");
+    client_check_ok(&client);
+    assert_string_equal(text_at(client.reply, "first_difference"), "output");
+    const json_t *output = json_object_get(json_object_get(client.reply, "as_asked"), "output");
+    assert_true(json_real_value(json_object_get(output, "max_absolute_error")) == 0.5);
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(output, "at"), 0)), 1);
+    assert_true(json_real_value(json_object_get(output, "expected")) == 2.5);
+    assert_true(json_real_value(json_object_get(output, "computed")) == 2);
+    assert_true(json_real_value(json_object_get(output, "rows_equal")) == 0.5);
+    client_done(&client);
+}
+
+/* As many queries as keys: both corners are the same, and neither is listed as a difference from the other. */
+static void indistinguishable(void **state)
+{
+    (void)state;
+    struct client client;
+    ask(&client, "{\"request\": {\"query\": [[1], [2]], \"key\": [[1], [2]], \"value\": [[1], [3]], \"scale\": 2}, "
+                 "\"expected\": {\"weights\": [[0.2689414213699951, 0.7310585786300049], [0.11920292202211755, "
+                 "0.8807970779778823]]}}");
+    client_check_ok(&client);
+    const json_t *explanations = json_object_get(client.reply, "explanations");
+    assert_string_equal(text_at(client.reply, "verdict"), "explained");
+    for (size_t i = 0; i < json_array_size(explanations); i++) {
+        const json_t *others = json_object_get(json_array_get(explanations, i), "indistinguishable_from");
+        assert_int_equal(json_array_size(others), json_array_size(explanations) - 1);
+        assert_true(json_array_size(others) == 0 || *text_at(json_array_get(explanations, i), "told_apart_by") != '\0');
+    }
+    client_done(&client);
+}
+
+int main(void)
+{
+    api_init();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test(figures),
+        cmocka_unit_test(indistinguishable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
