@@ -114,6 +114,7 @@ static void write_reply(const struct call *c, struct api_reply *ret)
     *ret = (struct api_reply){
         .status = 200,
         .content_type = "application/json",
+        .verdict = c->search->verdict,
         .body = c->reply_buffer,
         .body_bytes = compare_write(c->comparison, c->search, c->reply_buffer),
     };

@@ -92,7 +92,7 @@ static const char *tells(const char *name)
 static void write_indistinguishable(struct writer *writer, const struct search *search, size_t which)
 {
     const char *comma = "";
-    bool others = search->verdict == VERDICT_EXPLAINED && search->explanation_count > 1;
+    bool others = search->verdict == API_VERDICT_EXPLAINED && search->explanation_count > 1;
     writer_add(writer, ",\"indistinguishable_from\":[");
     for (size_t i = 0; others && i < search->explanation_count; i++) {
         if (i == which)
@@ -143,7 +143,7 @@ static void write_warnings(struct writer *writer, const struct comparison *compa
     const char *comma = "";
     char text[WRITER_FORMAT_BYTES_MAX];
     writer_add(writer, ",\"warnings\":[");
-    if (search->verdict == VERDICT_UNEXPLAINED)
+    if (search->verdict == API_VERDICT_UNEXPLAINED)
         add_warning(writer, &comma,
                     comparison->pairs
                         ? "no convention, nor two of them, explains every row; listed is what comes nearest"
@@ -169,7 +169,7 @@ size_t compare_write(const struct comparison *comparison, const struct search *s
 {
     struct writer writer;
     writer_init(&writer, buffer, COMPARE_REPLY_BYTES_MAX);
-    writer_format(&writer, "{\"verdict\":\"%s\",", verdict_names[search->verdict]);
+    writer_format(&writer, "{\"verdict\":\"%s\",", api_verdict_names[search->verdict]);
     write_as_asked(&writer, search);
     writer_add(&writer, ",\"explanations\":[");
     for (size_t i = 0; i < search->explanation_count; i++)

@@ -4,8 +4,6 @@
 
 #include "core/size.h"
 
-const char *const verdict_names[VERDICTS + 1] = {"equal", "rounding", "explained", "unexplained", NULL};
-
 /* ---- memory ---- */
 
 size_t search_cost(const struct plan *plan, const struct extract *extract, const struct executor *executor)
@@ -234,7 +232,7 @@ static bool try_conventions(struct search *search, bool pairs, struct error *err
     if (!try_singles(search, err) || (search->explanation_count == 0 && pairs && !try_pairs(search, err)))
         return false;
     if (search->explanation_count > 0)
-        search->verdict = VERDICT_EXPLAINED;
+        search->verdict = API_VERDICT_EXPLAINED;
     return true;
 }
 
@@ -246,7 +244,7 @@ static bool try_rounded(struct search *search, enum element_type type, struct er
         return false;
     search->rounds_like = type;
     if (found)
-        search->verdict = VERDICT_ROUNDING;
+        search->verdict = API_VERDICT_ROUNDING;
     return found || (rounding_widen(search, type, err) && try_conventions(search, search->pairs, err));
 }
 
@@ -256,18 +254,18 @@ static bool try_exact(struct search *search, struct error *err)
     bool found = false;
     if (!try_conventions(search, false, err))
         return false;
-    if (search->verdict == VERDICT_EXPLAINED)
+    if (search->verdict == API_VERDICT_EXPLAINED)
         return true;
     if (!rounding_try(search, ELEMENT_F64, &found, err))
         return false;
     if (found) {
-        search->verdict = VERDICT_ROUNDING;
+        search->verdict = API_VERDICT_ROUNDING;
         return true;
     }
     if (search->pairs && !try_conventions(search, true, err))
         return false;
     enum element_type type = rounding_type(search->expected, false);
-    return search->verdict == VERDICT_EXPLAINED || type == ELEMENT_F64 || try_rounded(search, type, err);
+    return search->verdict == API_VERDICT_EXPLAINED || type == ELEMENT_F64 || try_rounded(search, type, err);
 }
 
 /* The request as it was asked, and where it differs. */
@@ -290,7 +288,7 @@ static bool compare_as_asked(struct search *search, struct error *err)
                 equal &= expected_compare_tokens(search->expected, (enum request_result)i, &search->slice, &search->as_asked[i],
                                                  search->token_errors);
     }
-    search->verdict = equal ? VERDICT_EQUAL : VERDICT_UNEXPLAINED;
+    search->verdict = equal ? API_VERDICT_EQUAL : API_VERDICT_UNEXPLAINED;
     return true;
 }
 
@@ -298,13 +296,13 @@ static bool find(struct search *search, struct error *err)
 {
     if (!compare_as_asked(search, err))
         return false;
-    if (search->verdict == VERDICT_EQUAL)
+    if (search->verdict == API_VERDICT_EQUAL)
         return true;
     sample_choose(search);
     enum element_type declared = rounding_type(search->expected, true);
     if (!(declared != ELEMENT_F64 ? try_rounded(search, declared, err) : try_exact(search, err)))
         return false;
-    return search->verdict != VERDICT_UNEXPLAINED || nearest_find(search, err);
+    return search->verdict != API_VERDICT_UNEXPLAINED || nearest_find(search, err);
 }
 
 bool search_run(struct search *search, struct arena *arena, struct error *err)

@@ -13,13 +13,11 @@
 
 #include "api/compare/convention.h"
 #include "api/compare/expected.h"
+#include "api/protocol/protocol.h"
 
 #define SEARCH_SAMPLE_TOKENS_MAX 8
 #define SEARCH_EXPLANATIONS_MAX 24
 #define SEARCH_NEAREST 3
-
-enum verdict { VERDICT_EQUAL, VERDICT_ROUNDING, VERDICT_EXPLAINED, VERDICT_UNEXPLAINED, VERDICTS };
-extern const char *const verdict_names[VERDICTS + 1];
 
 struct explanation {
     const char *names[VARIANT_NAMES_MAX]; /* static */
@@ -42,7 +40,7 @@ struct search {
     bool only[CONVENTIONS_MAX]; /* by convention */
 
     /* What is found. */
-    enum verdict verdict;
+    enum api_verdict verdict;
     struct difference as_asked[RESULTS];
     struct explanation *explanations; /* [SEARCH_EXPLANATIONS_MAX] */
     size_t explanation_count;

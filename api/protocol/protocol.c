@@ -5,6 +5,8 @@
 #define ADDRESS(name) &api_protocol_##name,
 const struct api_protocol *const api_protocols[API_PROTOCOL_COUNT] = {API_PROTOCOLS(ADDRESS)};
 
+const char *const api_verdict_names[API_VERDICTS] = {"none", "equal", "rounding", "explained", "unexplained"};
+
 size_t api_protocol_index(const struct api_protocol *protocol)
 {
     size_t i = 0;

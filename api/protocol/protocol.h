@@ -41,6 +41,17 @@ struct api_timings {
     double parse_ms, compute_ms, encode_ms;
 };
 
+/* What a comparison came to. */
+enum api_verdict {
+    API_VERDICT_NONE, /* it was none */
+    API_VERDICT_EQUAL,
+    API_VERDICT_ROUNDING,
+    API_VERDICT_EXPLAINED,
+    API_VERDICT_UNEXPLAINED,
+    API_VERDICTS,
+};
+extern const char *const api_verdict_names[API_VERDICTS]; /* static */
+
 struct api_reply {
     int status;               /* of HTTP */
     const char *content_type; /* static */
@@ -52,6 +63,7 @@ struct api_reply {
     const char *allow;     /* static, or NULL: the value of the Allow header (405) */
     int retry_after_s;     /* > 0: the value of the Retry-After header (503) */
     enum error_code error; /* ERROR_NONE where status is 200 */
+    enum api_verdict verdict;
 };
 
 #define PROBLEM_BYTES_MAX 6144 /* any error in any protocol, with every character escaped */

@@ -39,6 +39,7 @@ void http_request_log(struct http_request *request, unsigned status, const char 
         .parent_id = request->trace.parent_id,
         .span_id = request->trace.span_id,
         .status = status,
+        .verdict = request->call.reply.verdict,
         .bytes_in = request->received_bytes,
         .bytes_out = sent_bytes(request),
         .receive_ms = ms_between(request->started_ns, request->received_ns),

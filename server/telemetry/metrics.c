@@ -32,6 +32,7 @@ void metrics_add(struct metrics *metrics, const struct api_protocol *protocol, c
     while (bucket < METRICS_BUCKETS && record->total_ms > bounds_s[bucket] * 1e3)
         bucket++;
     counts->requests[status]++;
+    metrics->verdicts[record->verdict]++;
     if (bucket < METRICS_BUCKETS)
         counts->buckets[bucket]++;
     counts->total_ms += record->total_ms;
@@ -117,6 +118,14 @@ static void write_bytes(struct writer *writer, const struct metrics *metrics)
                       metrics->paths[path].bytes_out);
 }
 
+static void write_verdicts(struct writer *writer, const struct metrics *metrics)
+{
+    write_head(writer, "attnd_comparisons_total", "counter", "Comparisons, by what they came to.");
+    for (size_t i = API_VERDICT_NONE + 1; i < API_VERDICTS; i++)
+        writer_format(writer, "attnd_comparisons_total{verdict=\"%s\"} %" PRIu64 "\n", api_verdict_names[i],
+                      metrics->verdicts[i]);
+}
+
 static void write_gauges(struct writer *writer, const struct metrics_gauges *gauges)
 {
     write_head(writer, "attnd_build_info", "gauge", "Always 1; the labels say what runs.");
@@ -154,6 +163,7 @@ size_t metrics_write(const struct metrics *metrics, const struct metrics_gauges 
     write_durations(&writer, metrics);
     write_phases(&writer, metrics);
     write_bytes(&writer, metrics);
+    write_verdicts(&writer, metrics);
     write_gauges(&writer, gauges);
     triton_metrics_write(&writer, inferences, gauges->queued);
     return (size_t)(writer.at - writer.start);

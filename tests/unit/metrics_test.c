@@ -41,6 +41,7 @@ static void test_counts(void **state)
     request.status = 0;
     request.total_ms = 61000;
     metrics_add(&metrics, &api_protocol_attention, &request);
+    metrics_add(&metrics, &api_protocol_compare, &(struct access_record){.status = 200, .verdict = API_VERDICT_EXPLAINED});
     request.status = 418;
     metrics_add(&metrics, NULL, &request);
     const char *text = text_of(&metrics);
@@ -52,6 +53,8 @@ static void test_counts(void **state)
     assert_line(text, "attnd_received_bytes_total{path=\"/attention\"} 30");
     assert_line(text, "attnd_sent_bytes_total{path=\"/attention\"} 600");
     assert_line(text, "attnd_build_info{version=\"1.2.3\",kernel=\"generic\"} 1");
+    assert_line(text, "attnd_comparisons_total{verdict=\"explained\"} 1");
+    assert_line(text, "attnd_comparisons_total{verdict=\"equal\"} 0");
     assert_line(text, "attnd_threads 3");
     assert_line(text, "attnd_ready 1");
 }
