@@ -51,17 +51,21 @@ static void weights_transpose(const struct projection *p, size_t first_output, s
             columns[c][k] = first_output + k < p->O ? (double)weight[(first_output + k) * p->C + first + c] : 0;
 }
 
-/* sums += x * columns, for `count` inputs of one row. */
-static void outputs_add(const float *x, double columns[INPUTS_AT_ONCE][OUTPUTS_AT_ONCE], size_t count,
-                        double sums[OUTPUTS_AT_ONCE])
+/* sums += x * columns, for `count` inputs of one row and those of the next, `stride` behind them: twice the work for each column
+ * that is loaded. */
+static void outputs_add(const float *x, size_t stride, double columns[INPUTS_AT_ONCE][OUTPUTS_AT_ONCE], size_t count,
+                        double (*sums)[OUTPUTS_AT_ONCE])
 {
-    pair sum[PAIRS], column[PAIRS];
+    pair sum[2 * PAIRS], column[PAIRS];
     memcpy(sum, sums, sizeof sum);
     for (size_t c = 0; c < count; c++) {
         memcpy(column, columns[c], sizeof column);
+        double first = (double)x[c], second = (double)x[stride + c];
 #pragma GCC unroll 4
-        for (size_t k = 0; k < PAIRS; k++)
-            sum[k] += (double)x[c] * column[k];
+        for (size_t k = 0; k < PAIRS; k++) {
+            sum[k] += first * column[k];
+            sum[PAIRS + k] += second * column[k];
+        }
     }
     memcpy(sums, sum, sizeof sum);
 }
@@ -73,15 +77,16 @@ static void rows_f32_in_f64(const struct projection *p, const float *x, float *o
     const float *bias = p->bias->data;
     for (size_t first_output = 0; first_output < p->O; first_output += OUTPUTS_AT_ONCE) {
         size_t outputs = size_min(OUTPUTS_AT_ONCE, p->O - first_output);
-        double columns[INPUTS_AT_ONCE][OUTPUTS_AT_ONCE], sums[TOKEN_TILE][OUTPUTS_AT_ONCE];
-        for (size_t r = 0; r < rows; r++)
+        double columns[INPUTS_AT_ONCE][OUTPUTS_AT_ONCE],
+            sums[TOKEN_TILE + 1][OUTPUTS_AT_ONCE]; /* of an odd row's missing next */
+        for (size_t r = 0; r <= rows; r++)
             for (size_t k = 0; k < OUTPUTS_AT_ONCE; k++)
                 sums[r][k] = bias != NULL && k < outputs ? (double)bias[first_output + k] : 0;
         for (size_t first = 0; first < p->C; first += INPUTS_AT_ONCE) {
             size_t count = size_min(INPUTS_AT_ONCE, p->C - first);
             weights_transpose(p, first_output, first, count, columns);
-            for (size_t r = 0; r < rows; r++)
-                outputs_add(x + r * p->C + first, columns, count, sums[r]);
+            for (size_t r = 0; r < rows; r += 2)
+                outputs_add(x + r * p->C + first, r + 1 < rows ? p->C : 0, columns, count, sums + r);
         }
         for (size_t r = 0; r < rows; r++)
             for (size_t k = 0; k < outputs; k++)
@@ -134,8 +139,13 @@ bool projection_apply(const struct tensor *x, const struct tensor *weight, const
     size_t products = size_multiply(size_multiply(p.T, p.C), p.O);
     bool parallel = size_multiply(x->shape[0], products) >= PARALLEL_PRODUCTS_MIN;
     p.f32_in_f64 = x->dtype == DTYPE_F32 && products <= F32_IN_F64_PRODUCTS_MAX;
+    size_t items = x->shape[0];
+    if (p.f32_in_f64) { /* each token is computed by itself, so items need not have tiles of their own */
+        p.T *= items;
+        items = 1;
+    }
     p.tile_count = size_pieces(p.T, TOKEN_TILE);
-    executor_run(parallel ? executor : NULL, x->shape[0] * p.tile_count, tile_run, &p);
+    executor_run(parallel ? executor : NULL, items * p.tile_count, tile_run, &p);
     if (atomic_load(&p.stopped))
         return executor_set_stopped(err);
     return true;

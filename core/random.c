@@ -4,8 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/size.h"
+
 #define MT_SHIFT 397
 #define NORMAL_BLOCK 16 /* elements that torch's fill converts from uniform to normal together */
+
+#define LANES 4
+typedef uint32_t words __attribute__((vector_size(LANES * sizeof(uint32_t)))); /* what every processor computes at once */
 
 void random_init(struct random *random, uint64_t seed)
 {
@@ -19,13 +24,47 @@ void random_init(struct random *random, uint64_t seed)
     random->has_cached_normal = false;
 }
 
+static words load(const uint32_t *from)
+{
+    words four;
+    memcpy(&four, from, sizeof four);
+    return four;
+}
+
+static void store(uint32_t *to, words four)
+{
+    memcpy(to, &four, sizeof four);
+}
+
+static words temper(words y)
+{
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680U;
+    y ^= (y << 15) & 0xefc60000U;
+    return y ^ (y >> 18);
+}
+
+/* Words [first, end) of the next state: word i comes from words i and i + 1 of this one, and from word i + ahead. */
+static void state_renew_part(uint32_t *state, size_t first, size_t end, ptrdiff_t ahead)
+{
+    size_t i = first;
+    for (; i + LANES < end; i += LANES) {
+        words bits = (load(state + i) & 0x80000000U) | (load(state + i + 1) & 0x7fffffffU);
+        words twist = (bits >> 1) ^ ((0 - (bits & 1U)) & 0x9908b0dfU);
+        store(state + i, load(state + (ptrdiff_t)i + ahead) ^ twist);
+    }
+    for (; i < end; i++) {
+        uint32_t bits = (state[i] & 0x80000000U) | (state[(i + 1) % RANDOM_STATE_WORDS] & 0x7fffffffU);
+        state[i] = state[(ptrdiff_t)i + ahead] ^ (bits >> 1) ^ ((0 - (bits & 1U)) & 0x9908b0dfU);
+    }
+}
+
+/* Where there are no words ahead any more, the next state's are taken. */
 static void state_renew(uint32_t *state)
 {
-    for (size_t i = 0; i < RANDOM_STATE_WORDS; i++) {
-        uint32_t bits = (state[i] & 0x80000000U) | (state[(i + 1) % RANDOM_STATE_WORDS] & 0x7fffffffU);
-        uint32_t twist = (bits >> 1) ^ ((bits & 1U) != 0 ? 0x9908b0dfU : 0U);
-        state[i] = state[(i + MT_SHIFT) % RANDOM_STATE_WORDS] ^ twist;
-    }
+    const size_t turn = RANDOM_STATE_WORDS - MT_SHIFT;
+    state_renew_part(state, 0, turn, MT_SHIFT);
+    state_renew_part(state, turn, RANDOM_STATE_WORDS, -(ptrdiff_t)turn);
 }
 
 uint32_t random_u32(struct random *random)
@@ -34,11 +73,7 @@ uint32_t random_u32(struct random *random)
         state_renew(random->state);
         random->next = 0;
     }
-    uint32_t y = random->state[random->next++];
-    y ^= y >> 11;
-    y ^= (y << 7) & 0x9d2c5680U;
-    y ^= (y << 15) & 0xefc60000U;
-    return y ^ (y >> 18);
+    return temper((words){random->state[random->next++]})[0];
 }
 
 /* [0, 1) with 24 bits, and with 53. */
@@ -52,6 +87,26 @@ static double uniform_f64(struct random *random)
     uint64_t high = random_u32(random);
     uint64_t bits = (high << 32 | random_u32(random)) & ((UINT64_C(1) << 53) - 1);
     return (double)bits * 0x1p-53;
+}
+
+/* From [0, 1) with 24 bits: times `factor`, plus `offset`. */
+static void uniforms_f32(struct random *random, size_t count, float factor, float offset, float *out)
+{
+    typedef int32_t integers __attribute__((vector_size(sizeof(words))));
+    typedef float floats __attribute__((vector_size(sizeof(words))));
+    size_t i = 0;
+    while (i < count) {
+        size_t left = RANDOM_STATE_WORDS - random->next;
+        if (left < LANES || count - i < LANES) {
+            out[i++] = uniform_f32(random) * factor + offset;
+            continue;
+        }
+        for (size_t end = i + size_min(left, count - i) / LANES * LANES; i < end; i += LANES, random->next += LANES) {
+            words drawn = temper(load(random->state + random->next)) & 0xffffffU;
+            floats uniform = __builtin_convertvector((integers)drawn, floats) * 0x1p-24F * factor + offset;
+            memcpy(out + i, &uniform, sizeof uniform);
+        }
+    }
 }
 
 /* 16 uniforms to 16 normals, in place: element j is paired with element j + 8. */
@@ -69,14 +124,12 @@ static void normal_block(float *block)
 
 static void normal_many(struct random *random, size_t count, float *out)
 {
-    for (size_t i = 0; i < count; i++)
-        out[i] = uniform_f32(random);
+    uniforms_f32(random, count, 1, 0, out);
     for (size_t i = 0; i + NORMAL_BLOCK <= count; i += NORMAL_BLOCK)
         normal_block(out + i);
     if (count % NORMAL_BLOCK != 0) {
         float *last = out + count - NORMAL_BLOCK;
-        for (size_t i = 0; i < NORMAL_BLOCK; i++)
-            last[i] = uniform_f32(random);
+        uniforms_f32(random, NORMAL_BLOCK, 1, 0, last);
         normal_block(last);
     }
 }
@@ -136,7 +189,6 @@ void random_linear(struct random *random, const struct tensor *ret)
     size_t count = tensor_count(ret);
     float *out = float_buffer(ret, count);
     float bound = (float)(1 / sqrt((double)ret->shape[1]));
-    for (size_t i = 0; i < count; i++)
-        out[i] = uniform_f32(random) * (bound - -bound) + -bound;
+    uniforms_f32(random, count, bound - -bound, -bound, out);
     to_double(ret, count);
 }

@@ -104,7 +104,8 @@ def run_block(language, text):
         file.flush()
         return subprocess.run([*RUNNERS[language], file.name], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, cwd=TOP, check=False,
-                              env={**os.environ, "GO111MODULE": "off", "GOCACHE": str(TOP / "build/clients/go")})
+                              env={**os.environ, "GO111MODULE": "off", "GOCACHE": str(TOP / "build/clients/go"),
+                                   "PYTHONPATH": str(TOP / "clients/python/src")})
 
 
 def check_document(address, document):

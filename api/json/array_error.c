@@ -1,16 +1,17 @@
 #include "api/json/array_error.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
+#include "api/json/dialect.h"
 #include "api/json/token.h"
 #include "api/number/element_type.h"
 #include "api/number/read.h"
+#include "core/size.h"
 
 #define QUOTED_STRING_CHARACTERS_MAX 20
 #define QUOTED_WORD_CHARACTERS_MAX 24
+#define STRING_LOOKED_AT_BYTES 61 /* of a string, to tell what it is */
 
 /* The JSON Pointer of the element index[0 .. depth-1]. */
 static const char *pointer_to(const struct array_reader *reader, size_t depth, char pointer[ERROR_POINTER_BYTES_MAX])
@@ -46,27 +47,6 @@ static const char *found(const struct array_reader *reader, const char *at, char
     return text;
 }
 
-/* The rule of JSON's grammar that the word breaks, in brackets; "" where none is known. */
-static const char *remark(const char *word, const char *end)
-{
-    size_t bytes = (size_t)(end - word);
-    const char *digits = *word == '-' ? word + 1 : word;
-    const char *point = memchr(word, '.', bytes);
-    if (*word == '+')
-        return " (a number has no leading '+' in JSON)";
-    if (point == digits)
-        return " (a number has a digit before its point in JSON)";
-    if (end - digits >= 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
-        return " (JSON has no hexadecimal numbers)";
-    if (end - digits >= 2 && digits[0] == '0' && isdigit((unsigned char)digits[1]))
-        return " (a number has no leading zeros in JSON)";
-    if (point != NULL && (point + 1 == end || !isdigit((unsigned char)point[1])))
-        return " (a number has a digit after its point in JSON)";
-    if ((size_t)(end - digits) >= 3 && (strncasecmp(digits, "nan", 3) == 0 || strncasecmp(digits, "inf", 3) == 0))
-        return " (non-finite numbers are written \"NaN\", \"Infinity\", \"-Infinity\")";
-    return "";
-}
-
 static bool word_is(const char *word, const char *end, const char *text)
 {
     return (size_t)(end - word) == strlen(text) && memcmp(word, text, strlen(text)) == 0;
@@ -82,19 +62,21 @@ static bool error_word(const struct array_reader *reader, size_t depth, const ch
 {
     char pointer[ERROR_POINTER_BYTES_MAX], quote[TOKEN_QUOTE_BYTES_MAX];
     const char *end = token_word_end(word, reader->end);
-    const char *kind;
-    if (word_is(word, end, "null"))
+    const char *kind, *advice = "";
+    if (word_is(word, end, "null")) {
         kind = "";
-    else if (word_is(word, end, "true") || word_is(word, end, "false"))
+        if (reader->dtype != DTYPE_BOOL && depth == reader->array->rank)
+            advice = DIALECT_NULL_REMARK;
+    } else if (word_is(word, end, "true") || word_is(word, end, "false"))
         kind = "the boolean ";
     else if (word_is_number(word, end))
         kind = "the number ";
     else
         return extract_malformed(reader->extract, word, pointer_to(reader, depth, pointer), reader->err,
                                  "expected %s, found '%s'%s", wanted(reader, depth),
-                                 token_quote(word, end, QUOTED_WORD_CHARACTERS_MAX, quote), remark(word, end));
-    return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth, pointer), "found %s%s where %s was expected",
-                        kind, token_quote(word, end, QUOTED_WORD_CHARACTERS_MAX, quote), wanted(reader, depth));
+                                 token_quote(word, end, QUOTED_WORD_CHARACTERS_MAX, quote), dialect_word_remark(word, end));
+    return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth, pointer), "found %s%s where %s was expected%s",
+                        kind, token_quote(word, end, QUOTED_WORD_CHARACTERS_MAX, quote), wanted(reader, depth), advice);
 }
 
 /* The array at index[0 .. depth-2] has `count` elements, which is not what the ones before it have. */
@@ -128,6 +110,20 @@ static size_t commas_left(const struct array_reader *reader, const char *at)
     return commas;
 }
 
+/* What a string in the place of a number is, where its content tells. */
+static const char *string_remark(const struct array_reader *reader, size_t depth, const char *at)
+{
+    double unused;
+    if (depth < reader->array->rank || token_non_finite(at, reader->end, &unused) != NULL)
+        return "";
+    char string[STRING_LOOKED_AT_BYTES];
+    const char *end = token_string_end(at, reader->end);
+    size_t bytes = size_min((size_t)((end == NULL ? reader->end : end - 1) - (at + 1)), sizeof string - 1);
+    memcpy(string, at + 1, bytes);
+    string[bytes] = '\0';
+    return dialect_string_remark(string);
+}
+
 bool array_error_element(const struct array_reader *reader, size_t depth, const char *at)
 {
     char pointer[ERROR_POINTER_BYTES_MAX], text[FOUND_BYTES_MAX];
@@ -144,6 +140,8 @@ bool array_error_element(const struct array_reader *reader, size_t depth, const 
         break;
     case '{':
         what = "an object";
+        if (reader->end - at > 2 && at[1] == '"' && at[2] == '0')
+            what = "an object" DIALECT_TYPED_ARRAY_REMARK;
         break;
     case '"':
         what = found(reader, at, text);
@@ -154,18 +152,30 @@ bool array_error_element(const struct array_reader *reader, size_t depth, const 
         if (token_is_word(*at))
             return error_word(reader, depth, at);
         return extract_malformed(reader->extract, at, pointer_to(reader, depth, pointer), reader->err,
-                                 "expected %s, found '%c'", wanted(reader, depth), *at);
+                                 "expected %s, found '%c'%s", wanted(reader, depth), *at,
+                                 dialect_remark(reader->first, at, reader->end));
     }
-    return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth, pointer), "found %s where %s was expected", what,
-                        wanted(reader, depth));
+    return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth, pointer), "found %s where %s was expected%s",
+                        what, wanted(reader, depth), *at == '"' ? string_remark(reader, depth, at) : "");
 }
 
 bool array_error_overflow(const struct array_reader *reader, size_t depth, const char *at)
 {
     char pointer[ERROR_POINTER_BYTES_MAX], quote[TOKEN_QUOTE_BYTES_MAX];
     token_quote(at, token_word_end(at, reader->end), QUOTED_WORD_CHARACTERS_MAX, quote);
-    return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth, pointer), "%s overflows %s", quote,
-                        element_dtype_name(reader->dtype));
+    return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth, pointer),
+                        "%s overflows %s: send \"Infinity\" or \"-Infinity\" where that is meant%s", quote,
+                        element_dtype_name(reader->dtype), reader->dtype == DTYPE_F32 ? ", else compute in float64" : "");
+}
+
+/* What a row is written in whose elements are not followed by a comma. */
+static const char *after_remark(const struct array_reader *reader, const char *at)
+{
+    if (*at == '[' || *at == '"' || (token_is_word(*at) && word_is_number(at, token_word_end(at, reader->end))) ||
+        (*at >= '0' && *at <= '9') || *at == '-')
+        return " (a ',' is missing: NumPy and MATLAB print arrays without; json.dumps of .tolist(), and jsonencode, write "
+               "JSON)";
+    return dialect_remark(reader->first, at, reader->end);
 }
 
 bool array_error_after(const struct array_reader *reader, size_t depth, const char *at)
@@ -183,7 +193,8 @@ bool array_error_after(const struct array_reader *reader, size_t depth, const ch
     if (*at != ',') {
         const char *after = depth < reader->array->rank ? "an array" : reader->dtype == DTYPE_BOOL ? "a boolean" : "a number";
         return extract_malformed(reader->extract, at, pointer_to(reader, depth, pointer), reader->err,
-                                 "expected ',' or ']' after %s, found %s", after, found(reader, at, text));
+                                 "expected ',' or ']' after %s, found %s%s", after, found(reader, at, text),
+                                 after_remark(reader, at));
     }
     const char *next = token_space_end(at + 1, reader->end);
     if (*next == ']') {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/dialect.h"
 #include "api/json/document_memory.h"
 #include "api/json/suggest.h"
 #include "api/json/token.h"
@@ -24,11 +25,33 @@ static size_t error_offset(const struct extract *extract, const json_error_t *js
     return offset;
 }
 
+/* What is wrong in a string, where jansson's text tells; elsewhere what the text is written in. */
+static const char *syntax_remark(const struct extract *extract, const json_error_t *json_error, const char *at)
+{
+    static const struct {
+        const char *text, *remark;
+    } strings[] = {
+        {"invalid escape",
+         " (JSON knows \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u0000 to \\uFFFF; a backslash itself is \\\\)"},
+        {"control character", " (in a string a line end is written \\n, a tab \\t)"},
+        {"unexpected newline", " (in a string a line end is written \\n)"},
+        {"unable to decode byte", " (JSON is UTF-8: this looks like Latin-1, Windows-1252 or another encoding)"},
+        {"':' expected near '='", " (a name and its value are divided by ':')"},
+        {"':' expected", " (':' is missing behind the name)"},
+        {"invalid Unicode", " (half of a surrogate pair: \\uD800 to \\uDFFF go in twos)"},
+    };
+    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
+        if (strncmp(json_error->text, strings[i].text, strlen(strings[i].text)) == 0)
+            return strings[i].remark;
+    return dialect_remark(extract->text, at, extract->text + extract->text_bytes);
+}
+
 /* A parse error with its place in the text; invalid for what is JSON but not accepted. */
 static bool parse_error(const struct extract *extract, const json_error_t *json_error, struct error *err)
 {
     char place[EXTRACT_PLACE_BYTES_MAX];
-    (void)extract_place(extract, extract->text + error_offset(extract, json_error), place);
+    const char *at = extract->text + error_offset(extract, json_error), *end = extract->text + extract->text_bytes;
+    (void)extract_place(extract, at, place);
     enum json_error_code code = json_error_code(json_error);
     switch (code) {
     case json_error_duplicate_key:
@@ -37,14 +60,18 @@ static bool parse_error(const struct extract *extract, const json_error_t *json_
         return error_set(err, ERROR_INVALID, "%s: %s; integers go up to 9223372036854775807, reals to 1.8e308", place,
                          json_error->text);
     case json_error_end_of_input_expected:
-        return error_set(err, ERROR_MALFORMED, "not JSON: %s: found more behind the value's end", place);
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s: found more behind the value's end%s", place,
+                         at < end && (*at == '{' || *at == '[')
+                             ? " (one object a request: of JSON Lines send one line at a time)"
+                             : dialect_remark(extract->text, at, end));
     case json_error_null_character:
     case json_error_null_byte_in_key:
         return error_set(err, ERROR_INVALID, "%s: the string holds \\u0000, which no name and no value here does", place);
     case json_error_out_of_memory:
         return error_set(err, ERROR_NO_MEMORY, "no memory left to read the request");
     default:
-        return error_set(err, ERROR_MALFORMED, "not JSON: %s: %s", place, json_error->text);
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s: %s%s", place, json_error->text,
+                         syntax_remark(extract, json_error, at));
     }
 }
 
@@ -57,8 +84,9 @@ bool document_parse(const struct extract *extract, struct arena *arena, json_t *
 {
     json_error_t json_error;
     if (extract->text_bytes == 0)
-        return error_set(err, ERROR_MALFORMED, "not JSON: %s is empty",
-                         extract->name == NULL ? "line 1, column 1: the body" : extract->name);
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s is empty%s",
+                         extract->name == NULL ? "line 1, column 1: the body" : extract->name,
+                         extract->name == NULL ? ": send the request as one object of JSON" : "");
     if (!document_memory_open(extract->document_bytes, arena, err))
         return false;
     *ret = json_loadb(extract->document, extract->document_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &json_error);
@@ -109,12 +137,31 @@ static const char *found_text(const struct extract *extract, const json_t *value
     return text;
 }
 
+static bool refuse(const struct extract *extract, const json_t *value, const char *pointer, const char *expected,
+                   const char *remark, struct error *err)
+{
+    char found[SHAPE_TEXT_BYTES_MAX + FOUND_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, pointer, "%s, where %s is expected%s",
+                        found_text(extract, value, found, sizeof found), expected, remark);
+}
+
 bool document_refuse(const struct extract *extract, const json_t *value, const char *pointer, const char *expected,
                      struct error *err)
 {
-    char found[SHAPE_TEXT_BYTES_MAX + FOUND_BYTES_MAX];
-    return error_set_at(err, ERROR_INVALID, pointer, "%s, where %s is expected",
-                        found_text(extract, value, found, sizeof found), expected);
+    const char *remark = json_object_get(value, "0") != NULL ? DIALECT_TYPED_ARRAY_REMARK
+                         : json_is_string(value)             ? dialect_string_remark(json_string_value(value))
+                         : json_is_null(value) && strstr(expected, "number") != NULL ? DIALECT_NULL_REMARK
+                                                                                     : "";
+    return refuse(extract, value, pointer, expected, remark, err);
+}
+
+bool document_refuse_choice(const struct extract *extract, const json_t *value, const char *pointer, const char *expected,
+                            const char *const *choices, struct error *err)
+{
+    char suggestion[SUGGEST_CHOICE_BYTES_MAX] = "";
+    const char *remark = json_is_string(value) ? suggest_choice(json_string_value(value), choices, suggestion) : "";
+    return remark[0] == '\0' ? document_refuse(extract, value, pointer, expected, err)
+                             : refuse(extract, value, pointer, expected, remark, err);
 }
 
 const json_t *document_member(const json_t *object, const char *name)
@@ -208,5 +255,5 @@ bool document_choice(const struct extract *extract, const json_t *value, const c
                                  : choices[i + 1] == NULL ? " or "
                                                           : ", ",
                                  choices[i]);
-    return document_refuse(extract, value, pointer, expected, err);
+    return document_refuse_choice(extract, value, pointer, expected, choices, err);
 }

@@ -25,9 +25,14 @@ void document_done(json_t *document);
 /* The extracted array that a value of the document stands for; NULL where it stands for none. */
 const struct json_array_text *document_array(const struct extract *extract, const json_t *value);
 
-/* Sets "<what was found>, where <expected> is expected" at `pointer`; always returns false. */
+/* Sets "<what was found>, where <expected> is expected" at `pointer`, with a remark where it is known what was found
+ * (dialect.h); always returns false. */
 bool document_refuse(const struct extract *extract, const json_t *value, const char *pointer, const char *expected,
                      struct error *err);
+
+/* As document_refuse, with the one of `choices` (NULL-terminated) that a string may have meant. */
+bool document_refuse_choice(const struct extract *extract, const json_t *value, const char *pointer, const char *expected,
+                            const char *const *choices, struct error *err);
 
 /* The member `name`; NULL where it is absent, or null, which is how some languages leave a member out. */
 const json_t *document_member(const json_t *object, const char *name);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/dialect.h"
 #include "api/json/skip.h"
 #include "api/json/token.h"
 #include "core/size.h"
@@ -51,9 +52,11 @@ static bool fail_unclosed(struct scan *scan, const char *opened)
 {
     size_t line, column;
     text_line_column(scan->extract->text, (size_t)(opened - scan->extract->text), &line, &column);
+    bool escaped = *opened == '"' && opened > scan->extract->text && opened[-1] == '\\';
     return extract_malformed(scan->extract, scan->end, "", scan->err,
-                             "the text ends before the %s opened at line %zu, column %zu is closed",
-                             *opened == '"' ? "string" : bracket_name(opened), line, column);
+                             "the text ends before the %s opened at line %zu, column %zu is closed%s",
+                             *opened == '"' ? "string" : bracket_name(opened), line, column,
+                             escaped ? dialect_remark(scan->extract->text, opened - 1, scan->end) : "");
 }
 
 static bool scan_open(struct scan *scan)
@@ -104,7 +107,9 @@ static bool scan_word(struct scan *scan)
     const char *end = token_word_end(word, scan->end);
     const char *nul = memchr(word, '\0', (size_t)(end - word));
     if (nul != NULL) /* jansson 2.14 ignores one that follows a number */
-        return extract_malformed(scan->extract, nul, "", scan->err, "found a NUL byte");
+        return extract_malformed(scan->extract, nul, "", scan->err,
+                                 "found a NUL byte (no text has one: of binary data after JSON, under /v2, the header "
+                                 "Inference-Header-Content-Length says where they begin)");
     double value;
     bool quoted = at_value(scan) && token_non_finite(word, end, &value) == end;
     bool after_word = scan->last != 0 && token_is_word(scan->last);

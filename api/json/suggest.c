@@ -2,84 +2,16 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "api/json/library_names.h"
 #include "core/size.h"
 
-#define NAME_BYTES_MAX 32 /* longer names resemble none of ours */
-
-/* The names that PyTorch, ONNX, FlashAttention, JAX, Keras and Hugging Face's models have for the same fields. */
-static const struct {
-    const char *theirs, *ours;
-} aliases[] = {
-    {"q", "query"},
-    {"k", "key"},
-    {"v", "value"},
-    {"queries", "query"},
-    {"keys", "key"},
-    {"values", "value"},
-    {"is_causal", "causal"},
-    {"use_causal_mask", "causal"},
-    {"attn_mask", "mask"},
-    {"attention_mask", "mask"},
-    {"attn_bias", "mask"},
-    {"bias", "mask"},
-    {"key_padding_mask", "mask"},
-    {"nonpad_kv_seqlen", "key_lengths"},
-    {"seqlens_k", "key_lengths"},
-    {"cache_seqlens", "key_lengths"},
-    {"kv_lengths", "key_lengths"},
-    {"softmax_scale", "scale"},
-    {"sm_scale", "scale"},
-    {"scaling", "scale"},
-    {"soft_cap", "softcap"},
-    {"logits_soft_cap", "softcap"},
-    {"attn_logit_softcapping", "softcap"},
-    {"window_size", "window"},
-    {"sliding_window", "window"},
-    {"local_window_size", "window"},
-    {"left_window_size", "window"},
-    {"right_window_size", "window"},
-    {"alibi_slopes", "alibi"},
-    {"q_num_heads", "num_heads"},
-    {"n_heads", "num_heads"},
-    {"heads", "num_heads"},
-    {"kv_num_heads", "num_kv_heads"},
-    {"num_key_value_heads", "num_kv_heads"},
-    {"enable_gqa", "num_kv_heads"},
-    {"head_dim", "head_size"},
-    {"key_dim", "head_size"},
-    {"hidden_states", "x"},
-    {"input", "x"},
-    {"tokens", "x"},
-    {"memory", "context"},
-    {"encoder_hidden_states", "context"},
-    {"value_states", "value_context"},
-    {"past_key_value", "past_key"},
-    {"k_cache", "past_key"},
-    {"v_cache", "past_value"},
-    {"rotary", "rope"},
-    {"rope_theta", "rope"},
-    {"dtype", "precision"},
-    {"outputs", "return"},
-    {"round", "decimals"},
-    {"random_seed", "seed"},
-    {"topk", "top"},
-    {"top_k", "top"},
-    {"output_size", "pool"},
-    {"column_sums", "key_sums"},
-    {"offset", "query_offset"},
-    {"theta", "base"},
-    {"interleaved", "style"},
-};
-
-static bool is_listed(const char *name, const char *const *names)
-{
-    for (size_t i = 0; names[i] != NULL; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
+#define NAME_BYTES_MAX 48 /* longer names resemble none of ours */
+#define NAMES_LISTED_MAX 12
+#define CHOICE_LETTERS_MIN 4   /* of shorter words most are near to others: I32 to F32 */
+#define EXPECTED_BYTES_MAX 520 /* with the name within ERROR_TEXT_BYTES_MAX */
 
 /* How many letters to insert, delete or replace to get from one name to the other (Levenshtein 1966), ignoring case. */
 static size_t edits(const char *a, const char *b)
@@ -101,15 +33,19 @@ static size_t edits(const char *a, const char *b)
     return row[b_length];
 }
 
-const char *suggest_nearest(const char *name, const char *const *names)
+/* The one that follows the last ".", as of torch.float32. */
+static const char *same_last_part(const char *name, const char *const *names)
 {
-    if (strlen(name) > NAME_BYTES_MAX)
-        return NULL;
-    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
-        if (strcasecmp(name, aliases[i].theirs) == 0 && is_listed(aliases[i].ours, names))
-            return aliases[i].ours;
+    const char *point = strrchr(name, '.');
+    for (size_t i = 0; point != NULL && names[i] != NULL; i++)
+        if (strcmp(point + 1, names[i]) == 0)
+            return names[i];
+    return NULL;
+}
+
+static const char *nearest_letters(const char *name, const char *const *names, size_t fewest)
+{
     const char *nearest = NULL;
-    size_t fewest = strlen(name) / 3 + 1; /* a third of the letters may be wrong */
     for (size_t i = 0; names[i] != NULL; i++) {
         size_t count = edits(name, names[i]);
         if (count <= fewest && count < strlen(names[i]) && (nearest == NULL || count < edits(name, nearest)))
@@ -118,10 +54,64 @@ const char *suggest_nearest(const char *name, const char *const *names)
     return nearest;
 }
 
+const char *suggest_nearest(const char *name, const char *const *names)
+{
+    if (strlen(name) > NAME_BYTES_MAX)
+        return NULL;
+    const struct library_name *known = library_name_find(name, names);
+    if (known != NULL)
+        return known->kind == LIBRARY_NAME_RENAMED ? known->ours : NULL;
+    const char *same = same_last_part(name, names);
+    return same != NULL ? same : nearest_letters(name, names, strlen(name) / 3 + 1); /* a third may be wrong */
+}
+
+/* Fewer letters may be wrong than in a name: INT32 is not INT64. */
+static const char *nearest_choice(const char *name, const char *const *choices)
+{
+    if (strlen(name) > NAME_BYTES_MAX || strlen(name) < CHOICE_LETTERS_MIN)
+        return NULL;
+    const char *same = same_last_part(name, choices);
+    return same != NULL ? same : nearest_letters(name, choices, (strlen(name) + 1) / 4);
+}
+
+const char *suggest_choice(const char *name, const char *const *choices, char ret[SUGGEST_CHOICE_BYTES_MAX])
+{
+    const struct library_name *known = strlen(name) > NAME_BYTES_MAX ? NULL : library_name_find(name, choices);
+    const char *nearest = known != NULL ? known->ours : nearest_choice(name, choices);
+    ret[0] = '\0';
+    if (known != NULL && known->kind == LIBRARY_NAME_ANSWERED)
+        (void)snprintf(ret, SUGGEST_CHOICE_BYTES_MAX, " (%s)", known->advice);
+    else if (nearest != NULL)
+        (void)snprintf(ret, SUGGEST_CHOICE_BYTES_MAX, "; did you mean \"%s\"?", nearest);
+    return ret;
+}
+
+/* "expected a, b or c" of a few names; "the fields are: .." of many. */
+static const char *expected_names(const char *const *names, char text[EXPECTED_BYTES_MAX])
+{
+    size_t count = 0, used = 0;
+    while (names[count] != NULL)
+        count++;
+    used = (size_t)snprintf(text, EXPECTED_BYTES_MAX, "%s ", count > NAMES_LISTED_MAX ? "the names are" : "expected");
+    for (size_t i = 0; i < count && used < EXPECTED_BYTES_MAX; i++)
+        used += (size_t)snprintf(text + used, EXPECTED_BYTES_MAX - used, "%s%s",
+                                 i == 0          ? ""
+                                 : i + 1 < count ? ", "
+                                                 : " or ",
+                                 names[i]);
+    return text;
+}
+
 bool suggest_refuse(const char *name, const char *pointer, const char *const *names, struct error *err)
 {
-    const char *nearest = suggest_nearest(name, names);
+    char expected[EXPECTED_BYTES_MAX];
+    const struct library_name *known = strlen(name) > NAME_BYTES_MAX ? NULL : library_name_find(name, names);
+    const char *nearest = known == NULL ? suggest_nearest(name, names) : known->ours;
+    if (known != NULL && known->kind == LIBRARY_NAME_ANSWERED)
+        return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field: %s", name, known->advice);
     if (nearest == NULL)
-        return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field", name);
-    return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field; did you mean %s?", name, nearest);
+        return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field; %s", name, expected_names(names, expected));
+    const char *advice = known == NULL || known->advice == NULL ? "" : known->advice;
+    return error_set_at(err, ERROR_INVALID, pointer, "%.60s: no such field; did you mean %s?%s%s", name, nearest,
+                        advice[0] == '\0' ? "" : " ", advice);
 }

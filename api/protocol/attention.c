@@ -2,6 +2,7 @@
 #include "api/json/document.h"
 #include "api/protocol/attention_read.h"
 #include "api/protocol/attention_write.h"
+#include "api/protocol/first_bytes.h"
 #include "api/protocol/media_type.h"
 #include "api/protocol/pipeline.h"
 #include "api/protocol/problem.h"
@@ -13,13 +14,13 @@ static bool accepts(const struct api_request *sent, struct error *err)
         return true;
     if (!media_type_may_be_json(sent->content_type))
         return error_set(err, ERROR_UNSUPPORTED_MEDIA,
-                         "content type %.100s is not read here; send application/json or " SAFETENSORS_TYPE,
-                         sent->content_type);
+                         "content type %.100s is not read here; send application/json or " SAFETENSORS_TYPE "%s",
+                         sent->content_type, first_bytes_of_type(sent->content_type));
     if (safetensors_resembles(sent->body, sent->body_bytes))
         return error_set(
             err, ERROR_UNSUPPORTED_MEDIA,
             "the body looks like a safetensors file, and is to be read as JSON: send it with Content-Type: " SAFETENSORS_TYPE);
-    return true;
+    return first_bytes_check_json(sent->body, sent->body_bytes, err);
 }
 
 static bool read_json(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,

@@ -125,7 +125,8 @@ static bool decode_causal(const struct decoder *d, const json_t *value)
         d->request->causal = i;
         return true;
     }
-    return document_refuse(d->extract, value, d->pointer, "true, false, \"top_left\" or \"bottom_right\"", d->err);
+    return document_refuse_choice(d->extract, value, d->pointer, "true, false, \"top_left\" or \"bottom_right\"",
+                                  request_causal_names + CAUSAL_TOP_LEFT, d->err);
 }
 
 static bool decode_mask_semantics(const struct decoder *d, const json_t *value)
@@ -167,15 +168,18 @@ static bool decode_integers(const struct decoder *d, const json_t *value)
 
 static bool decode_window(const struct decoder *d, const json_t *value)
 {
+    static const char expected[] = "[left, right], keys before and after the position that stay visible, -1 for no bound,";
+    const struct json_array_text *array = document_array(d->extract, value);
     int64_t window[2];
     size_t count = 0;
+    if (array == NULL || array->rank != 1 || array->kind == JSON_ARRAY_BOOLS)
+        return document_refuse(d->extract, value, d->pointer, expected, d->err);
+    if (array->shape[0] > 2)
+        return error_set_at(d->err, ERROR_INVALID, d->pointer, "%zu integers, where %s is expected", array->shape[0], expected);
     if (!tensor_input_integers(d->extract, value, d->pointer, 2, -1, REQUEST_POSITION_MAX, window, &count, d->err))
         return false;
     if (count != 2)
-        return error_set_at(d->err, ERROR_INVALID, d->pointer,
-                            "an array of %zu, where [left, right] is expected: keys before and after the position that stay "
-                            "visible, -1 for no bound",
-                            count);
+        return error_set_at(d->err, ERROR_INVALID, d->pointer, "an array of %zu, where %s is expected", count, expected);
     d->request->window_left = window[0];
     d->request->window_right = window[1];
     return true;
@@ -387,7 +391,7 @@ bool attention_read_fields(const struct extract *extract, const json_t *document
     ret->results[RESULT_OUTPUT] = true;
     ret->results[RESULT_WEIGHTS] = true;
     if (!json_is_object(document))
-        return document_refuse(extract, document, "", "an object with the fields of a request", err);
+        return document_refuse(extract, document, "", "an object with the fields of a request, {\"query\": .., ..},", err);
     if (!check_names(document, err))
         return false;
     for (const struct field *field = fields; field < fields + FIELDS; field++) {

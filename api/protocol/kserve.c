@@ -4,14 +4,21 @@
 #include <string.h>
 
 #include "api/json/writer.h"
+#include "api/protocol/first_bytes.h"
 #include "api/protocol/media_type.h"
 #include "api/protocol/pipeline.h"
+#include "api/protocol/safetensors.h"
 
 static bool accepts(const struct api_request *sent, struct error *err)
 {
-    return media_type_may_be_json(sent->content_type) ||
-           error_set(err, ERROR_UNSUPPORTED_MEDIA, "content type %.100s is not read here; send application/json",
-                     sent->content_type);
+    if (!media_type_may_be_json(sent->content_type))
+        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "content type %.100s is not read here; send application/json%s",
+                         sent->content_type,
+                         media_type_is(sent->content_type, SAFETENSORS_TYPE) ? "; safetensors files go to POST /attention"
+                                                                             : first_bytes_of_type(sent->content_type));
+    if (safetensors_resembles(sent->body, sent->body_bytes))
+        return error_set(err, ERROR_UNSUPPORTED_MEDIA, "the body looks like a safetensors file: send it to POST /attention");
+    return first_bytes_check_json(sent->body, sent->body_bytes, err);
 }
 
 /* Where the error is, as the protocol calls it: checks that all protocols share name a parameter as POST /attention does. */

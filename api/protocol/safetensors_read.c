@@ -10,6 +10,7 @@
 #include "api/json/array_check.h"
 #include "api/json/document.h"
 #include "api/json/suggest.h"
+#include "api/protocol/first_bytes.h"
 #include "core/size.h"
 
 #define PREFIX_BYTES 8 /* the length of the header */
@@ -139,8 +140,11 @@ static bool decode_offsets(const struct file *file, const json_t *value, const c
     if (count == 2 && ret[0] <= ret[1] && (uint64_t)ret[1] <= file->data_bytes && (size_t)(ret[1] - ret[0]) == bytes)
         return true;
     return error_set_at(file->err, ERROR_MALFORMED, place,
-                        "not [begin, end] of %s bytes, which shape and dtype need, within the %zu bytes of data",
-                        size_text(bytes, needed), file->data_bytes);
+                        "not [begin, end] of %s bytes, which shape and dtype need, within the %zu bytes of data%s",
+                        size_text(bytes, needed), file->data_bytes,
+                        count == 2 && ret[0] <= ret[1] && (size_t)(ret[1] - ret[0]) == bytes
+                            ? ": the file was cut (curl: --data-binary @file, since -d leaves out line ends)"
+                            : "");
 }
 
 /* {"dtype", "shape", "data_offsets"}. */
@@ -300,12 +304,15 @@ bool safetensors_read(const struct api_request *sent, struct arena *arena, struc
 {
     const unsigned char *body = (const unsigned char *)sent->body;
     uint64_t header_bytes = 0;
+    for (size_t i = size_min(sent->body_bytes, PREFIX_BYTES); i-- > 0;)
+        header_bytes = header_bytes << 8 | body[i];
+    bool whole = sent->body_bytes >= PREFIX_BYTES && header_bytes <= sent->body_bytes - PREFIX_BYTES;
+    if (!whole && sent->body_bytes > 0 && !first_bytes_check_safetensors(sent->body, sent->body_bytes, err))
+        return false;
     if (sent->body_bytes < PREFIX_BYTES)
         return error_set(err, ERROR_MALFORMED, "%zu bytes, where a safetensors file has a header's length in its first 8",
                          sent->body_bytes);
-    for (size_t i = PREFIX_BYTES; i-- > 0;)
-        header_bytes = header_bytes << 8 | body[i];
-    if (header_bytes > sent->body_bytes - PREFIX_BYTES)
+    if (!whole)
         return error_set(err, ERROR_MALFORMED, "a header of %" PRIu64 " bytes is announced, and %zu follow", header_bytes,
                          sent->body_bytes - PREFIX_BYTES);
     struct extract header_extract;

@@ -18,9 +18,10 @@ static void task_pack(void *argument, size_t task, size_t worker)
     size_t head = plan->group_first + task / tiles;
     size_t b = head / plan->Hkv;
     const struct attention_item *item = &plan->items[b];
-    bool all = plan->results->scores.data != NULL || plan->results->capped_scores.data != NULL;
+    bool scores = plan->results->scores.data != NULL || plan->results->capped_scores.data != NULL;
+    bool stored = scores && first / KEY_TILE - plan->kept_first < plan->kept_tiles;
     (void)worker;
-    if (attention_should_stop(plan) || (!all && (first >= item->key_end || first + KEY_TILE <= item->key_begin)))
+    if (attention_should_stop(plan) || (!stored && (first >= item->key_end || first + KEY_TILE <= item->key_begin)))
         return;
     attention_block_functions(plan)->pack(plan, b, head % plan->Hkv, first);
 }

@@ -49,6 +49,15 @@ struct attention_params {
     bool lse_base_2;            /* lse is a logarithm to base 2, else natural */
 };
 
+/* The part of queries and keys that results with a number for each pair are stored of. No other result depends on it. */
+struct attention_selection {
+    const size_t
+        *head_places; /* [H]: the head's number in the results, SIZE_MAX: none; not of the mean, which is over all heads.
+                                * NULL: all, in their order */
+    size_t query_first, query_count;
+    size_t key_first, key_count;
+};
+
 /* Where results go: views of the inputs' dtype, any strides; data NULL where not asked for. */
 struct attention_results {
     struct tensor output;        /* (B,H,Tq,Dv) */
@@ -67,6 +76,9 @@ struct attention_results {
     struct tensor pooled_weights; /* (B,H,m,n), m <= max(Tq,1), n <= max(Tk,1): over rows floor(i*Tq/m) to floor((i+1)*Tq/m) - 1
                                    * and keys likewise, the mean, masked cells counting 0, or the largest */
     bool pool_max;                /* pooled_weights: the largest */
+
+    /* Of weights, mean_weights and scores, which then have as many heads, queries and keys as it. NULL: all. */
+    const struct attention_selection *selection;
 
     size_t masked_row_count; /* written: rows (b,h,i) with every key masked, padding not counted */
 };

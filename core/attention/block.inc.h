@@ -32,15 +32,16 @@ static void NAME(keys_outside)(struct NAME(state) *state, size_t first, size_t e
 {
     const struct attention_plan *plan = state->plan;
     const struct tensor *masked = &plan->results->masked_scores;
-    if (first >= end)
+    if (first >= end || !state->stored || !NAME(keys_selected)(state, &first, &end))
         return;
+    size_t place = first - plan->selection.key_first, weight_bytes = dtype_bytes(plan->weights_dtype);
     for (size_t r = 0; r < state->block->rows; r++) {
-        ELEMENT *to = masked->data == NULL ? NULL : NAME(result_row)(state, masked, r);
-        for (size_t j = first; j < end && to != NULL; j++)
+        bool stage = masked->data != NULL && NAME(row_selected)(state, r);
+        ELEMENT *to = stage ? NAME(selected_row)(state, masked, r) : NULL;
+        for (size_t j = place; j < place + (end - first) && to != NULL; j++)
             to[(ptrdiff_t)j * masked->stride[3]] = -(ELEMENT)INFINITY;
-        size_t weight_bytes = dtype_bytes(plan->weights_dtype);
-        if (plan->weights_wanted)
-            memset((char *)NAME(weights_row)(state, r) + first * weight_bytes, 0, (end - first) * weight_bytes);
+        if (plan->weights_wanted && NAME(row_kept)(state, r))
+            memset((char *)NAME(weights_row)(state, r) + place * weight_bytes, 0, (end - first) * weight_bytes);
     }
     if (plan->results->scores.data == NULL && plan->results->capped_scores.data == NULL)
         return;
@@ -73,7 +74,7 @@ static void NAME(tile_compute)(struct NAME(state) *state, const struct NAME(tile
     NAME(stages_before_mask)(state, tile, full ? tile_max : NULL);
     for (size_t i = 0; i < tile->rows && !full; i++)
         tile_max[i] = NAME(stages_of_row)(state, tile, tile->row + i, NAME(score_row)(state, tile, tile->row + i));
-    if (plan->results->masked_scores.data != NULL)
+    if (state->stored && plan->results->masked_scores.data != NULL)
         NAME(store_stage)(state, tile, &plan->results->masked_scores);
     for (size_t i = 0; i < tile->rows; i++)
         NAME(stage_softmax)(state, tile, tile->row + i, tile_max[i], full);

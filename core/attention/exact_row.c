@@ -98,18 +98,20 @@ static void row_write_weights(const struct attention_plan *plan, size_t b, size_
                               void *ret_weights)
 {
     const struct tensor *masked_scores = &plan->results->masked_scores;
-    for (size_t j = 0; j < plan->Tk; j++) {
+    bool stage = masked_scores->data != NULL && attention_row_selected(plan, h, i);
+    for (size_t place = 0; place < plan->selection.key_count; place++) {
+        size_t j = plan->selection.key_first + place;
         bool masked = attention_masked(plan, b, h, i, j);
         double score = masked ? -(double)INFINITY : masked_score(plan, b, h, i, j);
-        if (masked_scores->data != NULL)
-            element_set(masked_scores, tensor_row(masked_scores, b, h, i), j, score);
+        if (stage)
+            element_set(masked_scores, attention_selected_row(plan, masked_scores, b, h, i), place, score);
         double weight = masked ? 0 : exp(score - max) / sum;
         if (ret_weights == NULL)
             continue;
         if (plan->weights_dtype == DTYPE_F32)
-            ((float *)ret_weights)[j] = (float)weight;
+            ((float *)ret_weights)[place] = (float)weight;
         else
-            ((double *)ret_weights)[j] = weight;
+            ((double *)ret_weights)[place] = weight;
     }
 }
 

@@ -5,15 +5,16 @@ static void NAME(weights_write)(const struct NAME(state) *state, const struct NA
 {
     const struct attention_plan *plan = state->plan;
     const REAL *from = NAME(score_row)(state, tile, r);
+    size_t place = tile->first - plan->selection.key_first;
     if (dtype_bytes(plan->weights_dtype) == sizeof(REAL)) {
-        REAL *to = (REAL *)NAME(weights_row)(state, r) + tile->first;
+        REAL *to = (REAL *)NAME(weights_row)(state, r) + place;
         if (plan->weights_stream)
             plan->kernels->KERNEL(scale_streaming)(to, from, tile->count, factor);
         else
             (void)plan->kernels->KERNEL(scale_row)(to, from, tile->count, factor);
         return;
     }
-    ELEMENT *to = (ELEMENT *)NAME(weights_row)(state, r) + tile->first;
+    ELEMENT *to = (ELEMENT *)NAME(weights_row)(state, r) + place;
     for (size_t j = 0; j < tile->count; j++)
         to[j] = (ELEMENT)(from[j] * factor);
 }
@@ -21,10 +22,12 @@ static void NAME(weights_write)(const struct NAME(state) *state, const struct NA
 /* The weights of row r, all 0 where every key is masked. */
 static void NAME(weights_finish)(const struct NAME(state) *state, size_t r)
 {
-    const struct attention_block *block = state->block;
-    for (size_t first = block->key_begin; first < block->key_end;) {
-        struct NAME(tile) tile = NAME(tile_at)(state, first, block->key_end, r);
-        REAL tile_max = state->tile_max[first / KEY_TILE * QUERY_TILE + r];
+    size_t first = state->block->key_begin, end = state->block->key_end;
+    if (!NAME(keys_selected)(state, &first, &end))
+        return;
+    while (first < end) {
+        struct NAME(tile) tile = NAME(tile_at)(state, first, end, r);
+        REAL tile_max = state->tile_max[NAME(kept_tile)(state, &tile) * QUERY_TILE + r];
         double rescale = tile_max == state->max[r] ? 1 : exp((double)tile_max - (double)state->max[r]); /* 1: most tiles */
         double factor = state->has_visible_key[r] ? rescale / state->sum[r] : 0;
         NAME(weights_write)(state, &tile, r, (REAL)factor);
@@ -99,7 +102,7 @@ static void NAME(row_finish)(struct NAME(state) *state, size_t r)
 {
     const struct attention_plan *plan = state->plan;
     const struct attention_results *results = plan->results;
-    if (plan->weights_wanted)
+    if (plan->weights_wanted && NAME(row_kept)(state, r))
         NAME(weights_finish)(state, r);
     if (results->lse.data != NULL)
         *NAME(result_row)(state, &results->lse, r) = (ELEMENT)attention_lse(plan, (double)state->max[r], state->sum[r]);
@@ -123,7 +126,7 @@ static void NAME(rows_finish)(struct NAME(state) *state)
         struct top_keys top = NAME(top_keys_of)(state, r);
         if (state->nonfinite[r])
             exact_row(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r),
-                      plan->weights_wanted ? NAME(weights_row)(state, r) : NULL, &top);
+                      plan->weights_wanted && NAME(row_kept)(state, r) ? NAME(weights_row)(state, r) : NULL, &top);
         else
             NAME(row_finish)(state, r);
     }

@@ -71,6 +71,16 @@ static void plan_head_group(struct attention_plan *plan)
     plan->group_heads = size_min(size_multiply(size_pieces(head_group, unit), unit), heads);
 }
 
+static void plan_selection(struct attention_plan *plan)
+{
+    const struct attention_selection *selection = plan->results->selection;
+    plan->selection = (struct attention_selection){.query_count = plan->Tq, .key_count = plan->Tk};
+    if (selection != NULL)
+        plan->selection = *selection;
+    plan->kept_first = plan->selection.key_first / KEY_TILE;
+    plan->kept_tiles = size_pieces(plan->selection.key_first + plan->selection.key_count, KEY_TILE) - plan->kept_first;
+}
+
 void attention_plan_init(struct attention_plan *plan, const struct attention_params *params, struct attention_results *results,
                          const struct executor *executor)
 {
@@ -96,8 +106,9 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
     plan->block_count = size_pieces(plan->Tq, QUERY_TILE);
     plan->mean_wanted = results->mean_weights.data != NULL;
     plan->weights_wanted = results->weights.data != NULL || plan->mean_wanted;
-    plan->weights_in_place =
-        takes_rows(&results->weights) && !(f32_in_f64 && plan->mean_wanted); /* the mean is of unrounded ones */
+    plan_selection(plan);
+    plan->weights_in_place = takes_rows(&results->weights) && /* the mean is of all heads, and of unrounded weights */
+                             !(plan->mean_wanted && (f32_in_f64 || plan->selection.head_places != NULL));
     size_t weights_bytes = size_multiply(tensor_count(&results->weights), dtype_bytes(params->query.dtype));
     plan->weights_stream = plan->weights_in_place && !plan->mean_wanted && weights_bytes >= STREAMING_BYTES_MIN;
     plan->weights_dtype = plan->weights_in_place ? params->query.dtype : plan->work;

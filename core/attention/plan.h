@@ -18,6 +18,7 @@
 #define ATTND_CORE_ATTENTION_PLAN_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include "core/attention/attention.h"
 #include "core/kernels/kernels.h"
@@ -31,14 +32,15 @@
 /* One worker's memory, in numbers of plan->work. NULL where the plan has no use for it. */
 struct attention_scratch {
     void *queries; /* [depth chunks, QUERY_TILE, KERNEL_ROW_STRIDE]: the block's queries, KERNEL_DEPTH_MAX dimensions a chunk */
-    /* [rows_at_once, KERNEL_ROW_STRIDE]: a tile's scores, then its weights before the division. Where weights are wanted, [key
-     * tiles, score_rows, KERNEL_ROW_STRIDE]: all tiles, until the block ends. */
-    void *scores;
+    void *scores;  /* [rows_at_once, KERNEL_ROW_STRIDE]: a tile's scores, then its weights before the division */
+    void *
+        kept_scores; /* [kept_tiles, score_rows, KERNEL_ROW_STRIDE]: the same, until the block ends, where weights are wanted */
     /* [2, QUERY_TILE, value panels * value_panel]: the block's output before the division, and the sums of what is not
      * finite. */
     void *sums;
-    void *weight_rows;  /* [QUERY_TILE, Tk] of weights_dtype: the block's weights, where the result cannot take them */
-    void *tile_max;     /* [key tiles, QUERY_TILE]: the maximum that each tile's weights were computed against */
+    void
+        *weight_rows; /* [QUERY_TILE, selected keys] of weights_dtype: the block's weights, where the result cannot take them */
+    void *tile_max;   /* [kept_tiles, QUERY_TILE]: the maximum that each tile's weights were computed against */
     double *top_scores; /* [rows, top]: struct top_keys */
     int64_t *top_keys;
     double *key_sums, *cells; /* of the second sweep: struct attention_span */
@@ -80,16 +82,18 @@ struct attention_plan {
     struct attention_row *rows;   /* [B,Tq] */
     struct attention_item *items; /* [B] */
     enum attention_precision precision;
-    enum dtype work;          /* what the precision computes in */
-    size_t block_count;       /* query tiles of one head */
-    bool stages_wanted;       /* some result has a number for each query and key */
-    bool raw_scores;          /* nothing comes between the product and softmax but masks by position */
-    bool weights_wanted;      /* weights or their mean */
-    bool mean_wanted;         /* heads of one item are then computed one after the other, and summed in order */
-    bool weights_in_place;    /* results->weights takes a block's rows directly */
-    bool weights_stream;      /* in place, and more than the caches hold */
-    enum dtype weights_dtype; /* of those rows: the result's where in place, else `work` */
-    size_t score_rows;        /* rows of a block whose scores are kept for all tiles; 0: one tile's are enough */
+    enum dtype work;               /* what the precision computes in */
+    size_t block_count;            /* query tiles of one head */
+    bool stages_wanted;            /* some result has a number for each query and key */
+    bool raw_scores;               /* nothing comes between the product and softmax but masks by position */
+    bool weights_wanted;           /* weights or their mean */
+    bool mean_wanted;              /* heads of one item are then computed one after the other, and summed in order */
+    bool weights_in_place;         /* results->weights takes a block's rows directly */
+    bool weights_stream;           /* in place, and more than the caches hold */
+    enum dtype weights_dtype;      /* of those rows: the result's where in place, else `work` */
+    size_t score_rows;             /* rows of a block whose scores are kept for the tiles with selected keys; 0: none are */
+    size_t kept_first, kept_tiles; /* those tiles */
+    struct attention_selection selection; /* resolved: all where the results have none */
 
     size_t top;                           /* keys of a row in top_keys; 0: not wanted */
     struct attention_row_norm *row_norms; /* [B,H,Tq], for the second sweep (reduce.c); NULL: none */
@@ -113,6 +117,32 @@ struct attention_plan {
     atomic_size_t masked_row_count;
     atomic_bool stopped; /* the executor was asked and said so */
 };
+
+/* True where query i, or head h and query i, have a place in the results that are selected. */
+static inline bool attention_query_selected(const struct attention_plan *plan, size_t i)
+{
+    return i - plan->selection.query_first < plan->selection.query_count;
+}
+
+static inline bool attention_row_selected(const struct attention_plan *plan, size_t h, size_t i)
+{
+    const size_t *places = plan->selection.head_places;
+    return attention_query_selected(plan, i) && (places == NULL || places[h] != SIZE_MAX);
+}
+
+/* True where the row's weights are kept: for itself, or for the mean. */
+static inline bool attention_row_kept(const struct attention_plan *plan, size_t h, size_t i)
+{
+    return plan->mean_wanted ? attention_query_selected(plan, i) : attention_row_selected(plan, h, i);
+}
+
+/* The row of a (B,heads,queries,keys) result that is selected; its first number is of key selection.key_first. */
+static inline void *attention_selected_row(const struct attention_plan *plan, const struct tensor *t, size_t b, size_t h,
+                                           size_t i)
+{
+    const size_t *places = plan->selection.head_places;
+    return tensor_row(t, b, places == NULL ? h : places[h], i - plan->selection.query_first);
+}
 
 void attention_plan_init(struct attention_plan *plan, const struct attention_params *params, struct attention_results *results,
                          const struct executor *executor);

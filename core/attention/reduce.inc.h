@@ -80,6 +80,6 @@ static void NAME(block_reduce)(struct attention_plan *plan, const struct attenti
         return;
     NAME(state_init)(&state, plan, block, scratch, false);
     state.span = span;
-    state.score_rows = 0;
+    state.stored = false;
     NAME(keys_run)(&state, first, end, NAME(tile_reduce));
 }

@@ -49,14 +49,20 @@ static void NAME(scores_unpacked)(struct NAME(state) *state, const struct NAME(t
 /* Copies a tile's scores at their present stage to a (B,H,Tq,Tk) result. */
 static void NAME(store_stage)(const struct NAME(state) *state, const struct NAME(tile) *tile, const struct tensor *t)
 {
+    size_t first = tile->first, end = tile->first + tile->count;
+    if (!NAME(keys_selected)(state, &first, &end))
+        return;
+    size_t place = first - state->plan->selection.key_first;
     for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
-        const REAL *from = NAME(score_row)(state, tile, r);
-        ELEMENT *to = NAME(result_row)(state, t, r);
+        const REAL *from = NAME(score_row)(state, tile, r) + (first - tile->first);
+        if (!NAME(row_selected)(state, r))
+            continue;
+        ELEMENT *to = NAME(selected_row)(state, t, r);
         if (sizeof(ELEMENT) == sizeof(REAL) && t->stride[3] == 1)
-            memcpy(to + tile->first, from, tile->count * sizeof *to);
+            memcpy(to + place, from, (end - first) * sizeof *to);
         else
-            for (size_t j = 0; j < tile->count; j++)
-                to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)from[j];
+            for (size_t j = 0; j < end - first; j++)
+                to[(ptrdiff_t)(place + j) * t->stride[3]] = (ELEMENT)from[j];
     }
 }
 
@@ -66,14 +72,19 @@ static void NAME(store_stage_exact)(const struct NAME(state) *state, const struc
 {
     const struct attention_plan *plan = state->plan;
     const struct attention_block *block = state->block;
+    size_t first = tile->first, end = tile->first + tile->count;
     NAME(store_stage)(state, tile, t);
+    if (!NAME(keys_selected)(state, &first, &end))
+        return;
     for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
-        if (plan->kernels->KERNEL(finite_row)(NAME(score_row)(state, tile, r), tile->count))
+        if (!NAME(row_selected)(state, r) ||
+            plan->kernels->KERNEL(finite_row)(NAME(score_row)(state, tile, r) + (first - tile->first), end - first))
             continue;
-        ELEMENT *to = NAME(result_row)(state, t, r);
-        for (size_t j = 0; j < tile->count; j++) {
-            double score = exact_score(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r), tile->first + j);
-            to[(ptrdiff_t)(tile->first + j) * t->stride[3]] = (ELEMENT)(capped ? exact_capped_score(plan, score) : score);
+        ELEMENT *to = NAME(selected_row)(state, t, r);
+        for (size_t j = first; j < end; j++) {
+            double score = exact_score(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r), j);
+            ptrdiff_t at = (ptrdiff_t)(j - plan->selection.key_first) * t->stride[3];
+            to[at] = (ELEMENT)(capped ? exact_capped_score(plan, score) : score);
         }
     }
 }
@@ -91,16 +102,15 @@ static void NAME(stage_softcap)(struct NAME(state) *state, const struct NAME(til
 static void NAME(stages_before_mask)(struct NAME(state) *state, const struct NAME(tile) *tile, REAL *ret_max)
 {
     const struct attention_results *results = state->plan->results;
-    bool stored = state->span == NULL;
     if (state->plan->split_kv)
         NAME(scores_unpacked)(state, tile);
     else
         NAME(scores_packed)(state, tile, ret_max);
-    if (stored && results->scores.data != NULL)
+    if (state->stored && results->scores.data != NULL)
         NAME(store_stage_exact)(state, tile, &results->scores, false);
     if (state->plan->params->softcap > 0)
         NAME(stage_softcap)(state, tile);
-    if (stored && results->capped_scores.data != NULL)
+    if (state->stored && results->capped_scores.data != NULL)
         NAME(store_stage_exact)(state, tile, &results->capped_scores, true);
 }
 

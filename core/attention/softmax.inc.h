@@ -76,8 +76,9 @@ static void NAME(stage_softmax)(struct NAME(state) *state, const struct NAME(til
     }
     if (tile_max == MINUS_INFINITY || state->nonfinite[r]) /* the tile is masked, or the row is left to exact_row */
         memset(row, 0, tile->count * sizeof *row);
-    if (plan->weights_wanted)
-        state->tile_max[tile->first / KEY_TILE * QUERY_TILE + r] = state->max[r];
+    size_t kept = NAME(kept_tile)(state, tile);
+    if (kept != SIZE_MAX)
+        state->tile_max[kept * QUERY_TILE + r] = state->max[r];
 }
 
 /* to = own * to + other * from; `to` counts as 0 where nothing was written to it yet. */

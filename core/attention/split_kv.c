@@ -20,7 +20,7 @@ void split_kv_init(struct split_kv *split_kv, struct attention_plan *plan, struc
 {
     size_t real = dtype_bytes(plan->work), rows = group_rows(plan);
     size_t blocks = size_multiply(plan->B, plan->Hkv), splits = size_multiply(blocks, plan->split_count);
-    size_t tiles = plan->weights_wanted ? plan->Tk / KEY_TILE + 1 : 0;
+    size_t tiles = plan->weights_wanted ? plan->kept_tiles : 0;
     bool output = plan->results->output.data != NULL;
     bool weight_rows = plan->weights_wanted && !plan->weights_in_place;
     *split_kv = (struct split_kv){
@@ -28,9 +28,9 @@ void split_kv_init(struct split_kv *split_kv, struct attention_plan *plan, struc
         .state_bytes = aligned(attention_block_functions(plan)->state_bytes),
         .sums_bytes = output ? aligned(2 * real * rows * plan->value_panel_count * plan->value_panel) : 0,
         .top_bytes = aligned(size_multiply(rows * sizeof(double), plan->top)),
-        .scores_bytes = aligned(size_multiply(real * KERNEL_ROW_STRIDE * rows, tiles)),
+        .kept_scores_bytes = aligned(size_multiply(real * KERNEL_ROW_STRIDE * rows, tiles)),
         .tile_max_bytes = aligned(size_multiply(real * QUERY_TILE, tiles)),
-        .weight_rows_bytes = weight_rows ? aligned(size_multiply(real * rows, plan->Tk)) : 0,
+        .weight_rows_bytes = weight_rows ? aligned(size_multiply(real * rows, plan->selection.key_count)) : 0,
     };
     split_kv->blocks = attention_memory_take(memory, size_multiply(blocks, sizeof *split_kv->blocks));
     split_kv->states = attention_memory_take(memory, size_multiply(splits, sizeof *split_kv->states));
@@ -38,7 +38,7 @@ void split_kv_init(struct split_kv *split_kv, struct attention_plan *plan, struc
     split_kv->sums = attention_memory_take(memory, size_multiply(splits, split_kv->sums_bytes));
     split_kv->top_scores = attention_memory_take(memory, size_multiply(splits, split_kv->top_bytes));
     split_kv->top_keys = attention_memory_take(memory, size_multiply(splits, split_kv->top_bytes));
-    split_kv->scores = attention_memory_take(memory, size_multiply(blocks, split_kv->scores_bytes));
+    split_kv->kept_scores = attention_memory_take(memory, size_multiply(blocks, split_kv->kept_scores_bytes));
     split_kv->tile_max = attention_memory_take(memory, size_multiply(blocks, split_kv->tile_max_bytes));
     split_kv->weight_rows = attention_memory_take(memory, size_multiply(blocks, split_kv->weight_rows_bytes));
 }
@@ -57,8 +57,7 @@ static struct attention_scratch scratch_of(const struct split_kv *split_kv, size
     scratch.top_keys = (int64_t *)(void *)at(split_kv->top_keys, split, split_kv->top_bytes);
     scratch.tile_max = at(split_kv->tile_max, block, split_kv->tile_max_bytes);
     scratch.weight_rows = at(split_kv->weight_rows, block, split_kv->weight_rows_bytes);
-    if (split_kv->scores != NULL)
-        scratch.scores = at(split_kv->scores, block, split_kv->scores_bytes);
+    scratch.kept_scores = at(split_kv->kept_scores, block, split_kv->kept_scores_bytes);
     return scratch;
 }
 

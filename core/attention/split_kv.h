@@ -18,8 +18,8 @@ struct split_kv {
     size_t state_bytes, sums_bytes, top_bytes;
 
     /* Of each block, all its splits: see struct attention_scratch. */
-    char *scores, *tile_max, *weight_rows;
-    size_t scores_bytes, tile_max_bytes, weight_rows_bytes;
+    char *kept_scores, *tile_max, *weight_rows;
+    size_t kept_scores_bytes, tile_max_bytes, weight_rows_bytes;
 };
 
 /* A plan that is split_kv. */

@@ -4,13 +4,13 @@ struct NAME(state) {
     struct attention_plan *plan;
     const struct attention_block *block;
     REAL *queries; /* packed: struct attention_scratch */
-    REAL *scores;
+    REAL *scores, *kept_scores;
     REAL *sums;           /* the output before the division; NULL: output not wanted */
     REAL *nonfinite_sums; /* as sums: what values that are not finite add to them */
     size_t sums_stride;
     void *weight_rows; /* NULL: the result's */
     REAL *tile_max;
-    size_t score_rows;                 /* of plan->score_rows; 0 in the second sweep */
+    bool stored;                       /* some row has a place in the results with a number for each key */
     const struct attention_span *span; /* of the second sweep; NULL: the first */
     double *top_scores;                /* [rows, plan->top] */
     int64_t *top_keys;
@@ -48,7 +48,7 @@ static struct NAME(tile) NAME(tile_at)(const struct NAME(state) *state, size_t f
  * for each key, all of the block's are needed. */
 static void NAME(tile_clip)(const struct NAME(state) *state, struct NAME(tile) *tile)
 {
-    if (state->plan->stages_wanted && state->span == NULL)
+    if (state->stored)
         return;
     size_t begin = SIZE_MAX, end = 0;
     for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
@@ -61,13 +61,20 @@ static void NAME(tile_clip)(const struct NAME(state) *state, struct NAME(tile) *
     tile->count = end > tile->first ? end - tile->first : 0;
 }
 
+/* The tile's number among those whose scores are kept until the block ends; SIZE_MAX: they are not. */
+static size_t NAME(kept_tile)(const struct NAME(state) *state, const struct NAME(tile) *tile)
+{
+    size_t number = tile->first / KEY_TILE - state->plan->kept_first;
+    return state->stored && state->kept_scores != NULL && number < state->plan->kept_tiles ? number : SIZE_MAX;
+}
+
 /* Where row r of the tile has its scores: see struct attention_scratch. */
 static REAL *NAME(score_row)(const struct NAME(state) *state, const struct NAME(tile) *tile, size_t r)
 {
-    size_t kept = state->score_rows;
-    if (kept == 0)
+    size_t kept = NAME(kept_tile)(state, tile);
+    if (kept == SIZE_MAX)
         return state->scores + (r - tile->row) * KERNEL_ROW_STRIDE;
-    return state->scores + (tile->first / KEY_TILE * kept + r) * KERNEL_ROW_STRIDE + tile->first % KEY_TILE;
+    return state->kept_scores + (kept * state->plan->score_rows + r) * KERNEL_ROW_STRIDE + tile->first % KEY_TILE;
 }
 
 /* What a row of `count` scores is padded to with masked ones. */
@@ -101,13 +108,39 @@ static ELEMENT *NAME(result_row)(const struct NAME(state) *state, const struct t
     return tensor_row(t, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
 }
 
-/* Row r of the block's weights: all Tk columns, of plan->weights_dtype. */
+/* True where row r has a place in the results that hold a part of queries and keys; and whether its weights are kept. */
+static bool NAME(row_selected)(const struct NAME(state) *state, size_t r)
+{
+    return attention_row_selected(state->plan, NAME(row_head)(state, r), NAME(row_query)(state, r));
+}
+
+static bool NAME(row_kept)(const struct NAME(state) *state, size_t r)
+{
+    return attention_row_kept(state->plan, NAME(row_head)(state, r), NAME(row_query)(state, r));
+}
+
+/* The row of such a result; its first number is of key selection.key_first. */
+static ELEMENT *NAME(selected_row)(const struct NAME(state) *state, const struct tensor *t, size_t r)
+{
+    return attention_selected_row(state->plan, t, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));
+}
+
+/* Row r of the block's weights: of the selected keys, of plan->weights_dtype. */
 static void *NAME(weights_row)(const struct NAME(state) *state, size_t r)
 {
     const struct attention_plan *plan = state->plan;
     if (plan->weights_in_place)
-        return NAME(result_row)(state, &plan->results->weights, r);
-    return (char *)state->weight_rows + r * plan->Tk * dtype_bytes(plan->weights_dtype);
+        return NAME(selected_row)(state, &plan->results->weights, r);
+    return (char *)state->weight_rows + r * plan->selection.key_count * dtype_bytes(plan->weights_dtype);
+}
+
+/* Cuts the keys [*first, *end) to those selected; false where none is left. */
+static bool NAME(keys_selected)(const struct NAME(state) *state, size_t *first, size_t *end)
+{
+    const struct attention_selection *selection = &state->plan->selection;
+    *first = size_max(*first, selection->key_first);
+    *end = size_min(*end, selection->key_first + selection->key_count);
+    return *first < *end;
 }
 
 static struct top_keys NAME(top_keys_of)(const struct NAME(state) *state, size_t r)
@@ -147,7 +180,8 @@ static void NAME(state_init)(struct NAME(state) *state, struct attention_plan *p
     state->weight_rows = scratch->weight_rows;
     state->tile_max = scratch->tile_max;
     state->clean_values = scratch->clean_values;
-    state->score_rows = plan->score_rows;
+    state->kept_scores = scratch->kept_scores;
+    state->stored = false;
     state->span = NULL;
     state->top_scores = scratch->top_scores;
     state->top_keys = scratch->top_keys;
@@ -155,6 +189,7 @@ static void NAME(state_init)(struct NAME(state) *state, struct attention_plan *p
         const struct attention_row *row = attention_row_at(plan, block->b, NAME(row_query)(state, r));
         const double *sinks = with_sink && !row->padding ? plan->params->sinks : NULL;
         state->rows[r] = row;
+        state->stored |= plan->stages_wanted && NAME(row_kept)(state, r);
         state->max[r] = sinks == NULL ? MINUS_INFINITY : (REAL)sinks[NAME(row_head)(state, r)];
         state->sum[r] = sinks == NULL ? 0 : 1;
         state->terms[r] = 0;

@@ -67,7 +67,7 @@ class Prometheus:
             try:
                 if self.query(expression):
                     return True
-            except requests.ConnectionError:
+            except requests.RequestException:
                 pass
             time.sleep(0.1)
         return False

@@ -15,17 +15,6 @@
 #define PARSED_BYTES_MAX ((size_t)256 << 10) /* jansson takes its time over longer replies */
 #define STOPS_AFTER 64                       /* questions whether the work is still wanted */
 
-int LLVMFuzzerInitialize(int *argument_count, char ***arguments);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerInitialize(int *argument_count, char ***arguments)
-{
-    (void)argument_count;
-    (void)arguments;
-    api_init();
-    return 0;
-}
-
 static bool count_down(void *context)
 {
     size_t *left = context;

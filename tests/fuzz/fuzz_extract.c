@@ -14,8 +14,6 @@
 #include "core/size.h"
 #include "tests/support/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 #define ELEMENTS_MAX 65536 /* a ragged array's first shape may promise more than its text holds */
 #define JANSSON_FLAGS (JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL)
 

@@ -10,17 +10,6 @@
 
 #define JSON_END 255
 
-int LLVMFuzzerInitialize(int *argument_count, char ***arguments);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerInitialize(int *argument_count, char ***arguments)
-{
-    (void)argument_count;
-    (void)arguments;
-    api_init();
-    return 0;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)

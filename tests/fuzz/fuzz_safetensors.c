@@ -12,17 +12,6 @@
 #define HEADER_END 255
 #define LENGTH_BYTES 8
 
-int LLVMFuzzerInitialize(int *argument_count, char ***arguments);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerInitialize(int *argument_count, char ***arguments)
-{
-    (void)argument_count;
-    (void)arguments;
-    api_init();
-    return 0;
-}
-
 static void send_file(const char *file, size_t bytes, bool as_json)
 {
     fuzz_call(&api_protocol_attention, &(struct api_request){

@@ -234,7 +234,7 @@ static void test_all_connections_may_wait(void **state)
     char *endless = raw_post("/attention", "", ENDLESS_JSON),
          *small = raw_post("/attention", "Connection: close\r\n", SMALL_JSON);
     (void)state;
-    struct attnd *attnd = attnd_start("--threads", "1", "--request-timeout", "300");
+    struct attnd *attnd = attnd_start("--threads", "1", "--request-timeout", "300", "--max-connections", "256");
     for (size_t i = 0; i < COUNT; i++) {
         fds[i] = raw_connect(attnd);
         raw_send(fds[i], i < COUNT / 2 ? endless : small);

@@ -212,7 +212,7 @@ static void check_restarts(int listen_fd)
     struct load loads[LOAD_THREADS];
     atomic_bool ends = false;
     size_t answered = 0;
-    struct attnd *attnd = attnd_start_on(listen_fd, LIST("--listen", "127.0.0.1:1", "--threads", "1"));
+    struct attnd *attnd = attnd_start_on(listen_fd, LIST("--listen", "127.0.0.1:1", "--threads", "2"));
     assert_true(attnd_logs(attnd, "listening on the socket that the parent process passes", 10));
     for (size_t i = 0; i < LOAD_THREADS; i++) {
         loads[i] = (struct load){.attnd = *attnd, .keeps_connection = i % 2 == 1, .ends = &ends};
@@ -222,7 +222,7 @@ static void check_restarts(int listen_fd)
         sleep_s(0.02);
         attnd_stop(attnd);
         sleep_s(0.02);
-        attnd = attnd_start_on(listen_fd, LIST("--threads", "1"));
+        attnd = attnd_start_on(listen_fd, LIST("--threads", "2"));
     }
     atomic_store(&ends, true);
     for (size_t i = 0; i < LOAD_THREADS; i++) {

@@ -21,6 +21,20 @@ struct answer {
     size_t bytes;
 };
 
+int LLVMFuzzerInitialize(int *argument_count, char ***arguments)
+{
+    (void)argument_count;
+    (void)arguments;
+    api_init();
+    return 0;
+}
+
+void fuzz_fail(const char *file, int line, const char *condition)
+{
+    (void)fprintf(stderr, "%s:%d: %s\n", file, line, condition);
+    abort();
+}
+
 static void post(const struct api_protocol *protocol, const struct api_request *request, size_t offset_bytes,
                  struct answer *ret)
 {

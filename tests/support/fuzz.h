@@ -1,18 +1,24 @@
-/* fuzz.h: what must hold whatever the bytes were. A fuzzer keeps the input of a run that aborts. */
+/* fuzz.h: what every fuzzer has: libFuzzer's functions, and what must hold whatever the bytes were. A fuzzer keeps the input of a run
+ * that aborts. */
 #ifndef ATTND_TESTS_SUPPORT_FUZZ_H
 #define ATTND_TESTS_SUPPORT_FUZZ_H
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "api/api.h"
 
+/* Called by libFuzzer: once, by fuzz.c for all; and for each input, by the fuzzer. */
+int LLVMFuzzerInitialize(int *argument_count, char ***arguments);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Prints what does not hold, and aborts. */
+void fuzz_fail(const char *file, int line, const char *condition) __attribute__((noreturn));
+
 #define CHECK(condition)                                                                                                       \
     do {                                                                                                                       \
-        if (!(condition)) {                                                                                                    \
-            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                              \
-            abort();                                                                                                           \
-        }                                                                                                                      \
+        if (!(condition))                                                                                                      \
+            fuzz_fail(__FILE__, __LINE__, #condition);                                                                         \
     } while (0)
 
 /* Sends the body twice, at an aligned and at an unaligned address: tensors that are read in place and tensors that are copied

@@ -104,18 +104,25 @@ static const struct {
     {"[1,0]", DTYPE_BOOL, ERROR_INVALID, "/x/0", "found the number 1 where true or false was expected"},
     {"[true,0]", DTYPE_BOOL, ERROR_INVALID, "/x/1", "found the number 0 where true or false was expected"},
     {"[true,\"-inf\"]", DTYPE_BOOL, ERROR_INVALID, "/x/1", "found \"-inf\" where true or false was expected"},
-    {"[1,null]", DTYPE_F32, ERROR_INVALID, "/x/1", "found null where a number was expected"},
+    {"[1,null]", DTYPE_F32, ERROR_INVALID, "/x/1",
+     "found null where a number was expected"
+     " (a number that is not finite is written \"NaN\", \"Infinity\" or \"-Infinity\": JSON.stringify and others make null of "
+     "it)"},
     {"[1,{\"a\":2}]", DTYPE_F32, ERROR_INVALID, "/x/1", "found an object where a number was expected"},
     {"[[1],\"a\"]", DTYPE_F32, ERROR_INVALID, "/x/1", "found the string \"a\" where an array was expected"},
     {"[1,\"a\\\"\tb\xc3\xa9\"]", DTYPE_F32, ERROR_INVALID, "/x/1", "found the string \"a\\\"?b?\" where a number was expected"},
     {"[1,\"12345678901234567890\"]", DTYPE_F32, ERROR_INVALID, "/x/1",
-     "found the string \"12345678901234567890\" where a number was expected"},
+     "found the string \"12345678901234567890\" where a number was expected (a number is not in quotes)"},
     {"[1,\"123456789012345678901\"]", DTYPE_F32, ERROR_INVALID, "/x/1",
-     "found the string \"12345678901234567890...\" where a number was expected"},
+     "found the string \"12345678901234567890...\" where a number was expected (a number is not in quotes)"},
     /* Too large. */
-    {"[[1,2],[3,1e39]]", DTYPE_F32, ERROR_INVALID, "/x/1/1", "1e39 overflows float32"},
-    {"[-1e400 ]", DTYPE_F64, ERROR_INVALID, "/x/0", "-1e400 overflows float64"},
-    {"[1234567890123456789012345e20]", DTYPE_F32, ERROR_INVALID, "/x/0", "123456789012345678901234... overflows float32"},
+    {"[[1,2],[3,1e39]]", DTYPE_F32, ERROR_INVALID, "/x/1/1",
+     "1e39 overflows float32: send \"Infinity\" or \"-Infinity\" where that is meant, else compute in float64"},
+    {"[-1e400 ]", DTYPE_F64, ERROR_INVALID, "/x/0",
+     "-1e400 overflows float64: send \"Infinity\" or \"-Infinity\" where that is meant"},
+    {"[1234567890123456789012345e20]", DTYPE_F32, ERROR_INVALID, "/x/0",
+     "123456789012345678901234... overflows float32: send \"Infinity\" or \"-Infinity\" where that is meant, else compute in "
+     "float64"},
     /* No JSON. */
     {"[1,]", DTYPE_F32, ERROR_MALFORMED, "/x",
      "line 1, column 4: expected a number after ',', found ']' (JSON has no trailing commas)"},
@@ -125,17 +132,27 @@ static const struct {
      "line 1, column 6: expected an array after ',', found ']' (JSON has no trailing commas)"},
     {"[true,]", DTYPE_BOOL, ERROR_MALFORMED, "/x",
      "line 1, column 7: expected true or false after ',', found ']' (JSON has no trailing commas)"},
-    {"[1,,2]", DTYPE_F32, ERROR_MALFORMED, "/x/1", "line 1, column 4: expected a number, found ','"},
-    {"[[1],,[2]]", DTYPE_F32, ERROR_MALFORMED, "/x/1", "line 1, column 6: expected an array, found ','"},
+    {"[1,,2]", DTYPE_F32, ERROR_MALFORMED, "/x/1",
+     "line 1, column 4: expected a number, found ',' (a value is missing before ',')"},
+    {"[[1],,[2]]", DTYPE_F32, ERROR_MALFORMED, "/x/1",
+     "line 1, column 6: expected an array, found ',' (a value is missing before ',')"},
     {"[1,:]", DTYPE_F32, ERROR_MALFORMED, "/x/1", "line 1, column 4: expected a number, found ':'"},
-    {"[1\n 2]", DTYPE_F32, ERROR_MALFORMED, "/x/0", "line 2, column 2: expected ',' or ']' after a number, found '2'"},
+    {"[1\n 2]", DTYPE_F32, ERROR_MALFORMED, "/x/0",
+     "line 2, column 2: expected ',' or ']' after a number, found '2'"
+     " (a ',' is missing: NumPy and MATLAB print arrays without; json.dumps of .tolist(), and jsonencode, write JSON)"},
     {"[1}]", DTYPE_F32, ERROR_MALFORMED, "/x/0", "line 1, column 3: expected ',' or ']' after a number, found '}'"},
     {"[1\"b\"]", DTYPE_F32, ERROR_MALFORMED, "/x/0",
-     "line 1, column 3: expected ',' or ']' after a number, found the string \"b\""},
-    {"[1 [2]]", DTYPE_F32, ERROR_MALFORMED, "/x/0", "line 1, column 4: expected ',' or ']' after a number, found '['"},
-    {"[[1] [2]]", DTYPE_F32, ERROR_MALFORMED, "/x/0", "line 1, column 6: expected ',' or ']' after an array, found '['"},
+     "line 1, column 3: expected ',' or ']' after a number, found the string \"b\""
+     " (a ',' is missing: NumPy and MATLAB print arrays without; json.dumps of .tolist(), and jsonencode, write JSON)"},
+    {"[1 [2]]", DTYPE_F32, ERROR_MALFORMED, "/x/0",
+     "line 1, column 4: expected ',' or ']' after a number, found '['"
+     " (a ',' is missing: NumPy and MATLAB print arrays without; json.dumps of .tolist(), and jsonencode, write JSON)"},
+    {"[[1] [2]]", DTYPE_F32, ERROR_MALFORMED, "/x/0",
+     "line 1, column 6: expected ',' or ']' after an array, found '['"
+     " (a ',' is missing: NumPy and MATLAB print arrays without; json.dumps of .tolist(), and jsonencode, write JSON)"},
     {"[true false]", DTYPE_BOOL, ERROR_MALFORMED, "/x/0",
-     "line 1, column 7: expected ',' or ']' after a boolean, found 'false'"},
+     "line 1, column 7: expected ',' or ']' after a boolean, found 'false'"
+     " (',' or ':' is missing before it)"},
     {"[truefalse]", DTYPE_BOOL, ERROR_MALFORMED, "/x/0", "line 1, column 2: expected true or false, found 'truefalse'"},
     {"[tru]", DTYPE_BOOL, ERROR_MALFORMED, "/x/0", "line 1, column 2: expected true or false, found 'tru'"},
     {"[f]", DTYPE_BOOL, ERROR_MALFORMED, "/x/0", "line 1, column 2: expected true or false, found 'f'"},
@@ -153,15 +170,17 @@ static const struct {
     {"[-.5]", DTYPE_F32, ERROR_MALFORMED, "/x/0",
      "line 1, column 2: expected a number, found '-.5' (a number has a digit before its point in JSON)"},
     {"[1.]", DTYPE_F32, ERROR_MALFORMED, "/x/0",
-     "line 1, column 2: expected a number, found '1.' (a number has a digit after its point in JSON)"},
+     "line 1, column 2: expected a number, found '1.' (a number has a digit after its point in JSON: NumPy prints "
+     "1., json.dumps of .tolist() writes 1.0)"},
     {"[2.e3]", DTYPE_F32, ERROR_MALFORMED, "/x/0",
      "line 1, column 2: expected a number, found '2.e3' (a number has a digit after its point in JSON)"},
     {"[0x1F]", DTYPE_F32, ERROR_MALFORMED, "/x/0",
      "line 1, column 2: expected a number, found '0x1F' (JSON has no hexadecimal numbers)"},
     {"[-]", DTYPE_F32, ERROR_MALFORMED, "/x/0", "line 1, column 2: expected a number, found '-'"},
-    {"[1e]", DTYPE_F32, ERROR_MALFORMED, "/x/0", "line 1, column 2: expected a number, found '1e'"},
+    {"[1e]", DTYPE_F32, ERROR_MALFORMED, "/x/0",
+     "line 1, column 2: expected a number, found '1e' (a number ends with a digit in JSON)"},
     {"[1, 1_000_000_000_000_000_000_000]", DTYPE_F32, ERROR_MALFORMED, "/x/1",
-     "line 1, column 5: expected a number, found '1_000_000_000_000_000_00...'"},
+     "line 1, column 5: expected a number, found '1_000_000_000_000_000_00...' (a number's digits are not grouped in JSON)"},
 };
 
 static void faults_say_what_and_where(void **state)

@@ -34,11 +34,12 @@ static void bodies(void **state)
 {
     (void)state;
     static const struct refused malformed[] = {
-        {.body = "", .error = "not JSON: line 1, column 1: the body is empty"},
+        {.body = "", .error = "not JSON: line 1, column 1: the body is empty: send the request as one object of JSON"},
         {.body = "{", .error = "line 1, column 2: the text ends before the object opened at line 1, column 1 is closed"},
         {.body = "{\"inputs\":[1,2}",
          .error = "line 1, column 16: the text ends before the array opened at line 1, column 11 is closed"},
-        {.body = "{\"inputs\" 1}", .error = "not JSON: line 1, column 11: ':' expected near '1'"},
+        {.body = "{\"inputs\" 1}",
+         .error = "not JSON: line 1, column 11: ':' expected near '1' (':' is missing behind the name)"},
     };
     static const struct refused invalid[] = {
         {.body = "[]", .error = "an empty array, where an object with inputs is expected"},
@@ -94,8 +95,12 @@ static void inputs(void **state)
         {.inputs = FP32("Q", "[1,1,1,1]", "[\"x\"]"),
          .error = "/inputs/0/data/0: \"x\", where a number or \"NaN\", \"Infinity\" or \"-Infinity\" is expected"},
         {.inputs = ALL "," BOOL("attn_mask", "[1,2]", "[null,true]"),
-         .error = "/inputs/3/data/0: null, where a number or a boolean is expected"},
-        {.inputs = FP32("Q", "[1,1,1,1]", "[1e39]") "," K "," V, .error = "/inputs/0/data/0: 1e39 overflows float32"},
+         .error = "/inputs/3/data/0: null, where a number or a boolean is expected"
+                  " (a number that is not finite is written \"NaN\", \"Infinity\" or \"-Infinity\": JSON.stringify and others "
+                  "make null of it)"},
+        {.inputs = FP32("Q", "[1,1,1,1]", "[1e39]") "," K "," V,
+         .error = "/inputs/0/data/0: 1e39 overflows float32: send \"Infinity\" or \"-Infinity\" where that is meant, "
+                  "else compute in float64"},
         {.inputs = FP16("Q", "[1,1,1,1]", "[70000]") "," K "," V,
          .error = "/inputs/0/data/0: 70000 overflows float16, the datatype: send \"-Infinity\" or \"Infinity\" where that is "
                   "meant, or a wider datatype"},
@@ -138,8 +143,10 @@ static void parameters(void **state)
         {.parameters = "\"causal\":1", .error = "/parameters/causal: causal: no such field; did you mean is_causal?"},
         {.parameters = "\"is_causal\":2", .error = "/parameters/is_causal: 2, where an integer from 0 to 1 is expected"},
         {.parameters = "\"is_causal\":\"true\"",
-         .error = "/parameters/is_causal: \"true\", where an integer from 0 to 1 is expected"},
-        {.parameters = "\"scale\":\"1\"", .error = "/parameters/scale: \"1\", where a finite number is expected"},
+         .error = "/parameters/is_causal: \"true\", where an integer from 0 to 1 is expected "
+                  "(true, false and null are not in quotes)"},
+        {.parameters = "\"scale\":\"1\"",
+         .error = "/parameters/scale: \"1\", where a finite number is expected (a number is not in quotes)"},
         {.parameters = "\"scale\":NaN", .error = "/parameters/scale: \"NaN\", where a finite number is expected"},
         {.parameters = "\"scale\":1e39", .error = "/parameters/scale: 1e+39 overflows float32"},
         {.parameters = "\"softcap\":-1", .error = "/parameters/softcap: -1, where 0 (none) or more is expected"},
@@ -181,7 +188,8 @@ static void outputs(void **state)
         {.outputs = "{}", .error = "/outputs/0: an object, where an object with a name is expected"},
         {.outputs = "{\"name\":\"y\"}",
          .error = "/outputs/0: \"y\", where \"Y\", \"present_key\", \"present_value\" or \"qk_matmul_output\" is expected"},
-        {.outputs = "{\"name\":\"Y\",\"datatype\":\"FP32\"}", .error = "/outputs/0/datatype: datatype: no such field"},
+        {.outputs = "{\"name\":\"Y\",\"datatype\":\"FP32\"}",
+         .error = "/outputs/0/datatype: datatype: no such field; expected name or parameters"},
         {.outputs = "{\"name\":\"Y\"},{\"name\":\"Y\"}", .error = "/outputs/1: Y is asked for twice"},
     };
     CHECK_REFUSED(cases, 422);

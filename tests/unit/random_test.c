@@ -183,13 +183,43 @@ static void draws_have_their_distribution(void **state)
     free(numbers);
 }
 
+/* Draws of every length from every place of the state, in vectors or not: the same numbers as one at a time. */
+static void draws_in_pieces_are_the_same(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 * RANDOM_STATE_WORDS };
+    float whole[COUNT], pieces[COUNT];
+    struct random random;
+    const struct tensor all = tensor_contiguous(whole, DTYPE_F32, 2, (const size_t[]){1, COUNT});
+    random_init(&random, 11);
+    random_linear(&random, &all);
+    random_init(&random, 11);
+    for (size_t first = 0, length = 1; first < COUNT; first += length, length = length % 13 + 1) {
+        size_t count = COUNT - first < length ? COUNT - first : length;
+        const struct tensor piece = tensor_contiguous(pieces + first, DTYPE_F32, 2, (const size_t[]){count, 1});
+        random_linear(&random, &piece);
+    }
+    float bound = (float)(1 / sqrt((double)COUNT));
+    random_init(&random, 11);
+    for (size_t i = 0; i < COUNT; i++) {
+        float uniform = (float)(random_u32(&random) & 0xffffffU) * 0x1p-24F;
+        assert_true(pieces[i] == uniform * 2 - 1);
+        assert_true(whole[i] == uniform * (bound - -bound) - bound);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_exact),     cmocka_unit_test(only_the_low_half_of_a_seed_counts),
-        cmocka_unit_test(draws_are_torchs),       cmocka_unit_test(spare_normal_waits_for_the_next_small_draw),
-        cmocka_unit_test(init_forgets_the_spare), cmocka_unit_test(no_elements_draw_nothing),
-        cmocka_unit_test(shape_does_not_matter),  cmocka_unit_test(draws_have_their_distribution),
+        cmocka_unit_test(integers_are_exact),
+        cmocka_unit_test(only_the_low_half_of_a_seed_counts),
+        cmocka_unit_test(draws_are_torchs),
+        cmocka_unit_test(spare_normal_waits_for_the_next_small_draw),
+        cmocka_unit_test(init_forgets_the_spare),
+        cmocka_unit_test(no_elements_draw_nothing),
+        cmocka_unit_test(shape_does_not_matter),
+        cmocka_unit_test(draws_have_their_distribution),
+        cmocka_unit_test(draws_in_pieces_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
