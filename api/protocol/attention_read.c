@@ -302,6 +302,11 @@ static bool decode_pool(const struct decoder *d, const json_t *value)
     return return_read_pool(d->extract, value, d->request, d->err);
 }
 
+static bool decode_select(const struct decoder *d, const json_t *value)
+{
+    return return_read_select(d->extract, value, d->request, d->err);
+}
+
 static bool decode_pool_by(const struct decoder *d, const json_t *value)
 {
     static const char *const choices[] = {"mean", "max", NULL};
@@ -368,6 +373,7 @@ static const struct field fields[] = {
     {.name = "top", .decode = decode_top},
     {.name = "pool", .decode = decode_pool},
     {.name = "pool_by", .decode = decode_pool_by},
+    {.name = "select", .decode = decode_select},
     {.name = "format", .decode = decode_format},
     {.name = "decimals", .decode = decode_decimals},
 };

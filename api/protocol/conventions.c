@@ -11,8 +11,9 @@
 size_t conventions_bytes_max(const struct plan *plan)
 {
     size_t slopes = plan->request->alibi ? plan->H : 0;
+    size_t heads = plan->request->select.head_count;
     size_t offsets = plan->request->integers[INTEGERS_QUERY_OFFSET].is_list ? plan->B : 0;
-    return size_add(APPLIED_BYTES_MAX, size_multiply(NUMBER_BYTES_MAX, size_add(slopes, offsets)));
+    return size_add(APPLIED_BYTES_MAX, size_multiply(NUMBER_BYTES_MAX, size_add(size_add(slopes, heads), offsets)));
 }
 
 /* A name that needs no escapes, in quotes, of which `before` has the first. */
@@ -93,6 +94,30 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
     }
 }
 
+/* ,"name":[start,end] */
+static void write_range(struct writer *writer, const char *before, bool has, const int64_t range[2])
+{
+    if (!has)
+        return;
+    write_member(writer, before, range[0]);
+    write_member(writer, ",", range[1]);
+    writer_add(writer, "]");
+}
+
+static void write_select(struct writer *writer, const struct request_select *select)
+{
+    if (!select->given)
+        return;
+    writer_add(writer, ",\"select\":{");
+    for (size_t i = 0; i < select->head_count; i++)
+        write_member(writer, i > 0 ? "," : "\"heads\":[", select->heads[i]);
+    writer_add(writer, select->has_heads ? "]" : "");
+    write_range(writer, select->has_heads ? ",\"queries\":[" : "\"queries\":[", select->has_queries, select->queries);
+    write_range(writer, select->has_heads || select->has_queries ? ",\"keys\":[" : "\"keys\":[", select->has_keys,
+                select->keys);
+    writer_add(writer, "}");
+}
+
 static void write_reductions(struct writer *writer, const struct request *request)
 {
     if (request->results[RESULT_TOP_KEYS])
@@ -150,6 +175,7 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
         write_member(writer, ",\"past_length\":", (int64_t)plan->Tpast);
     write_biases(writer, evaluation);
     write_reductions(writer, request);
+    write_select(writer, &request->select);
     write_name(writer, ",\"precision\":\"", element_dtype_name(plan->dtype));
     if (request->has_seed)
         write_draws(writer, plan);
@@ -217,6 +243,10 @@ void conventions_write_warnings(struct writer *writer, const struct evaluation *
         add_warning(writer, &first, "lse_base has no effect: return does not name lse");
     if (request->top > 0 && !request->results[RESULT_TOP_KEYS])
         add_warning(writer, &first, "top has no effect: return does not name top_keys");
+    bool cuts = request->results[RESULT_WEIGHTS] || request->results[RESULT_MEAN_WEIGHTS] || request->results[RESULT_SCORES] ||
+                request->results[RESULT_CAPPED_SCORES] || request->results[RESULT_MASKED_SCORES];
+    if (request->select.given && !cuts)
+        add_warning(writer, &first, "select has no effect: return names neither weights nor scores");
     if ((request->pool[0] > 0 || request->has_pool_by) && !request->results[RESULT_POOLED_WEIGHTS])
         add_warning(writer, &first, "pool and pool_by have no effect: return does not name pooled_weights");
     const struct tensor_input *mask = &request->tensors[REQUEST_MASK];

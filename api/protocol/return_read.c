@@ -40,3 +40,53 @@ bool return_read_pool(const struct extract *extract, const json_t *value, struct
                             count);
     return true;
 }
+
+/* [start, end], which goes on up to `end`. */
+static bool read_range(const struct extract *extract, const json_t *value, const char *pointer, bool *ret_has, int64_t ret[2],
+                       struct error *err)
+{
+    size_t count = 0;
+    *ret_has = value != NULL;
+    if (value == NULL)
+        return true;
+    if (!tensor_input_integers(extract, value, pointer, 2, 0, INT32_MAX, ret, &count, err))
+        return false;
+    if (count != 2 || ret[0] >= ret[1])
+        return error_set_at(
+            err, ERROR_INVALID, pointer,
+            "an array of %zu, where [start, end] with start below end is expected: start and what follows it up "
+            "to end, which is left out",
+            count);
+    return true;
+}
+
+static bool read_heads(const struct extract *extract, const json_t *value, struct request_select *ret, struct error *err)
+{
+    int64_t heads[REQUEST_SELECT_HEADS_MAX];
+    ret->has_heads = value != NULL;
+    if (value == NULL)
+        return true;
+    if (!tensor_input_integers(extract, value, "/select/heads", REQUEST_SELECT_HEADS_MAX, 0, INT32_MAX - 1, heads,
+                               &ret->head_count, err))
+        return false;
+    for (size_t i = 0; i < ret->head_count; i++)
+        ret->heads[i] = (int32_t)heads[i];
+    if (ret->head_count == 0)
+        return error_set_at(err, ERROR_INVALID, "/select/heads", "no heads: leave heads out for all");
+    return true;
+}
+
+bool return_read_select(const struct extract *extract, const json_t *value, struct request *ret, struct error *err)
+{
+    static const char *const names[] = {"heads", "queries", "keys", NULL};
+    struct request_select *select = &ret->select;
+    if (!json_is_object(value))
+        return document_refuse(extract, value, "/select", "an object, as {\"heads\": [0], \"queries\": [0, 8]},", err);
+    if (!document_known(value, "/select", names, err))
+        return false;
+    select->given = true;
+    return read_heads(extract, document_member(value, "heads"), select, err) &&
+           read_range(extract, document_member(value, "queries"), "/select/queries", &select->has_queries, select->queries,
+                      err) &&
+           read_range(extract, document_member(value, "keys"), "/select/keys", &select->has_keys, select->keys, err);
+}

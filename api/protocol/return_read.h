@@ -6,11 +6,13 @@
 
 #include "api/request/request.h"
 
-/* Decode "return" and "pool", each by itself.
+/* Decode "return", "pool" and "select", each by itself.
  * Fail    invalid, with a pointer to the member. */
 bool return_read(const struct extract *extract, const json_t *value, struct request *ret, struct error *err)
     __attribute__((warn_unused_result));
 bool return_read_pool(const struct extract *extract, const json_t *value, struct request *ret, struct error *err)
+    __attribute__((warn_unused_result));
+bool return_read_select(const struct extract *extract, const json_t *value, struct request *ret, struct error *err)
     __attribute__((warn_unused_result));
 
 #endif

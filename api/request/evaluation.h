@@ -31,7 +31,9 @@ struct evaluation {
     size_t *query_lengths, *key_lengths; /* [B]; NULL: all */
     int64_t *query_offsets;              /* [B] */
     double *alibi_slopes, *sinks;        /* [H] */
-    char *reply_buffer;                  /* for the protocol to write to */
+    size_t *head_places;                 /* [H], of the selection; NULL: all heads */
+    struct attention_selection selection;
+    char *reply_buffer; /* for the protocol to write to */
 
     struct attention_params params;
     struct attention_results attention;
@@ -76,6 +78,7 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
  * booleans; where queries and keys stand (params.query_positions, params.key_positions), and how many of them there are, a mask that
  * ends early considered. */
 void evaluation_resolve_mask(struct evaluation *evaluation);
+void evaluation_resolve_selection(struct evaluation *evaluation);
 void evaluation_resolve_positions(struct evaluation *evaluation);
 
 /* The lists of integers. */

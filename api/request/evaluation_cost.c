@@ -162,6 +162,9 @@ static bool allocate_conventions(struct evaluation *evaluation, struct evaluatio
     size_t heads_bytes = size_multiply(plan->H, sizeof(double));
     if (!allocate_integers(evaluation, memory, err))
         return false;
+    size_t places_bytes = size_multiply(plan->H, sizeof *evaluation->head_places);
+    if (request->select.has_heads && (evaluation->head_places = allocate(memory, places_bytes, err)) == NULL)
+        return false;
     if (request->alibi && (evaluation->alibi_slopes = allocate(memory, heads_bytes, err)) == NULL)
         return false;
     return request->sinks.kind == TENSOR_INPUT_ABSENT || (evaluation->sinks = allocate(memory, heads_bytes, err)) != NULL;
@@ -190,17 +193,18 @@ static void set_reductions(struct evaluation *evaluation)
     attention->pool_max = request->pool_max;
 }
 
-/* The (B,H,Tq,Tk) view of a result, or none. */
+/* The (B,heads,queries,keys) view of a result that holds what is stored of pairs, or none. */
 static struct tensor stage_view(const struct evaluation *evaluation, enum request_result which)
 {
     const struct plan *plan = evaluation->plan;
-    return head_view(plan, evaluation->results[which].data, plan->dtype, plan->Tq, plan->Tk);
+    const size_t shape[4] = {plan->B, plan->stored_heads, plan->stored_queries, plan->stored_keys};
+    return tensor_contiguous(evaluation->results[which].data, plan->dtype, 4, shape);
 }
 
 static void set_attention(struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
-    const size_t rows[3] = {plan->B, plan->H, plan->Tq}, mean[3] = {plan->B, plan->Tq, plan->Tk};
+    const size_t rows[3] = {plan->B, plan->H, plan->Tq}, mean[3] = {plan->B, plan->stored_queries, plan->stored_keys};
     void *output =
         evaluation->heads_output.data != NULL ? evaluation->heads_output.data : evaluation->results[RESULT_OUTPUT].data;
     evaluation->attention = (struct attention_results){
@@ -213,6 +217,12 @@ static void set_attention(struct evaluation *evaluation)
         .lse = tensor_contiguous(evaluation->results[RESULT_LSE].data, plan->dtype, 3, rows),
     };
     set_reductions(evaluation);
+    evaluation->selection = (struct attention_selection){.head_places = evaluation->head_places,
+                                                         .query_first = plan->first_query,
+                                                         .query_count = plan->stored_queries,
+                                                         .key_first = plan->first_key,
+                                                         .key_count = plan->stored_keys};
+    evaluation->attention.selection = plan->request->select.given ? &evaluation->selection : NULL;
     evaluation->params = (struct attention_params){
         .query = plan_heads_view(plan, plan->layout, evaluation->results[RESULT_QUERY].data, plan->H, plan->Tq, plan->D),
         .key = plan_heads_view(plan, plan->cache_layout, evaluation->results[RESULT_PRESENT_KEY].data, plan->Hkv, plan->Tk,

@@ -44,6 +44,7 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
             return false;
     }
     evaluation_resolve_mask(evaluation);
+    evaluation_resolve_selection(evaluation);
     if (request->alibi && request->alibi_slopes.kind == TENSOR_INPUT_ABSENT)
         alibi_slopes(evaluation->plan->H, evaluation->plan->dtype, evaluation->alibi_slopes);
     if (!evaluation_read_integers(evaluation, executor, err))

@@ -30,6 +30,17 @@ void evaluation_resolve_mask(struct evaluation *evaluation)
         keeps[i] ^= 1;
 }
 
+void evaluation_resolve_selection(struct evaluation *evaluation)
+{
+    const struct plan *plan = evaluation->plan;
+    if (evaluation->head_places == NULL)
+        return;
+    for (size_t h = 0; h < plan->H; h++)
+        evaluation->head_places[h] = SIZE_MAX;
+    for (size_t place = 0; place < plan->request->select.head_count; place++)
+        evaluation->head_places[plan->request->select.heads[place]] = place;
+}
+
 size_t evaluation_result_parts(const struct evaluation *evaluation, struct result_part ret[RESULT_PARTS_MAX])
 {
     size_t count = 0;

@@ -20,7 +20,8 @@ enum request_tensor plan_source(const struct plan *plan, enum request_projection
 size_t plan_products(const struct plan *plan)
 {
     size_t scores = size_multiply(size_multiply(plan->B, plan->H), size_multiply(plan->Tq, plan->Tk));
-    size_t products = size_multiply(scores, size_add(plan->D, plan->Dv));
+    bool twice = plan->request->results[RESULT_KEY_SUMS] || plan->request->results[RESULT_POOLED_WEIGHTS];
+    size_t products = size_multiply(scores, size_add(twice ? size_multiply(2, plan->D) : plan->D, plan->Dv));
     for (size_t i = 0; i < PROJECTIONS; i++) {
         enum request_projection which = (enum request_projection)i;
         size_t tokens = which == PROJECTION_QUERY || which == PROJECTION_OUTPUT ? plan->Tq : plan->Tnew;
@@ -60,7 +61,7 @@ bool plan_mask_view(const struct plan *plan, void *data, struct tensor *ret)
     const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
     struct tensor view =
         tensor_contiguous(data, tensor_input_is_bool(mask) ? DTYPE_BOOL : plan->dtype, mask->rank, mask->shape);
-    const struct plan_result *weights = &plan->results[RESULT_WEIGHTS];
+    const struct plan_result *weights = &plan->pairs;
     /* Keys past an early end are masked by their number, never by reading the mask there. */
     if (request->mask_ends_early && mask->rank > 0 && mask->shape[mask->rank - 1] <= plan->Tk)
         view.shape[mask->rank - 1] = plan->Tk;

@@ -35,9 +35,13 @@ struct plan {
     double scale, softcap; /* as applied: rounded to the precision */
     size_t rope_dims;      /* 0: none */
 
+    /* What weights and scores are stored of: all, unless the request selects. */
+    size_t stored_heads, first_query, stored_queries, first_key, stored_keys;
+
     struct plan_result {
         size_t rank, shape[4];
-    } results[RESULTS]; /* as far as the request could ask for them */
+    } pairs, results[RESULTS]; /* a number for each query and key of each head; and the results, as far as
+                                  * the request could ask for them */
 };
 
 /* True where the projection is a weight to be read or drawn. */

@@ -7,6 +7,7 @@
 
 #include "api/request/plan_integers.h"
 #include "api/request/plan_results.h"
+#include "api/request/plan_return.h"
 #include "api/request/plan_shapes.h"
 #include "core/size.h"
 
@@ -156,7 +157,7 @@ static bool resolve_mask(const struct plan *plan, struct error *err)
     if (request->mask_drops && !tensor_input_is_bool(mask) && !tensor_input_is_empty(mask))
         return error_set_at(err, ERROR_INVALID, "/mask_semantics",
                             "\"drop\" speaks of booleans, and the mask holds numbers, which are added to the scores");
-    const struct plan_result *weights = &plan->results[RESULT_WEIGHTS];
+    const struct plan_result *weights = &plan->pairs;
     struct tensor unused;
     if (plan_mask_view(plan, NULL, &unused))
         return true;
@@ -184,32 +185,6 @@ static bool resolve_result(const struct plan *plan, enum request_result which, b
     return error_set_at(err, ERROR_INVALID, place, "%s is asked for, and the request has none", request_result_names[which]);
 }
 
-/* What a result that is asked for needs. */
-static bool resolve_need(const struct plan *plan, enum request_result which, bool has, const char *need, struct error *err)
-{
-    char place[TENSOR_INPUT_POINTER_BYTES_MAX];
-    if (has || !plan->request->results[which])
-        return true;
-    (void)snprintf(place, sizeof place, "/return/%zu", plan->request->result_places[which]);
-    return error_set_at(err, ERROR_INVALID, place, "%s needs %s", request_result_names[which], need);
-}
-
-static bool resolve_reductions(const struct plan *plan, struct error *err)
-{
-    const int64_t *pool = plan->request->pool;
-    if (!resolve_need(plan, RESULT_TOP_KEYS, plan->request->top > 0,
-                      "top: how many keys of each row, the largest weight first, as \"top\": 8", err) ||
-        !resolve_need(plan, RESULT_POOLED_WEIGHTS, pool[0] > 0,
-                      "pool: how many rows and columns to bring the weights to, as \"pool\": [64, 64]", err))
-        return false;
-    size_t rows_max = size_max(plan->Tq, 1), columns_max = size_max(plan->Tk, 1);
-    if ((size_t)pool[0] > rows_max || (size_t)pool[1] > columns_max)
-        return error_set_at(err, ERROR_INVALID, "/pool",
-                            "[%" PRId64 ", %" PRId64 "], where at most [%zu, %zu] is expected: one cell a query and a key",
-                            pool[0], pool[1], rows_max, columns_max);
-    return true;
-}
-
 static bool resolve_results(const struct plan *plan, struct error *err)
 {
     return resolve_result(plan, RESULT_X, plan->from_tokens, err) &&
@@ -225,8 +200,10 @@ bool plan_resolve(const struct request *request, struct plan *ret, struct error 
         return false;
     if (!(ret->from_tokens ? plan_shapes_of_tokens(ret, err) : plan_shapes_of_tensors(ret, err)))
         return false;
+    if (!plan_return_resolve(ret, err))
+        return false;
     plan_results_resolve(ret);
     return plan_integers_resolve(ret, err) && resolve_causal(ret, err) && resolve_scale(ret, err) && resolve_rope(ret, err) &&
            resolve_mask(ret, err) && resolve_per_head(ret, &request->alibi_slopes, err) &&
-           resolve_per_head(ret, &request->sinks, err) && resolve_results(ret, err) && resolve_reductions(ret, err);
+           resolve_per_head(ret, &request->sinks, err) && resolve_results(ret, err);
 }

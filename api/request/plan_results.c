@@ -10,17 +10,34 @@ static void result_set(struct plan *plan, enum request_result which, const size_
     memcpy(plan->results[which].shape, shape, rank * sizeof *shape);
 }
 
-/* [B?, H?, rest...]: the batch and head axes as far as the request has them. */
-static void result_per_head(struct plan *plan, enum request_result which, bool heads, const size_t *rest, size_t rest_rank)
+/* [B?, heads?, rest...]: the batch and head axes as far as the request has them. */
+static struct plan_result per_head(const struct plan *plan, size_t heads, const size_t *rest, size_t rest_rank)
 {
-    size_t shape[4], rank = 0;
+    struct plan_result ret = {0};
     if (plan->has_batch)
-        shape[rank++] = plan->B;
-    if (heads && plan->has_heads)
-        shape[rank++] = plan->H;
+        ret.shape[ret.rank++] = plan->B;
+    if (plan->has_heads)
+        ret.shape[ret.rank++] = heads;
     for (size_t i = 0; i < rest_rank; i++)
-        shape[rank++] = rest[i];
-    result_set(plan, which, shape, rank);
+        ret.shape[ret.rank++] = rest[i];
+    return ret;
+}
+
+static void result_per_head(struct plan *plan, enum request_result which, const size_t *rest, size_t rest_rank)
+{
+    plan->results[which] = per_head(plan, plan->H, rest, rest_rank);
+}
+
+/* A number for each query and key that is stored, of each head or their mean. */
+static void results_of_pairs(struct plan *plan)
+{
+    static const enum request_result stages[] = {RESULT_WEIGHTS, RESULT_SCORES, RESULT_CAPPED_SCORES, RESULT_MASKED_SCORES};
+    const size_t rows_keys[2] = {plan->Tq, plan->Tk}, stored[2] = {plan->stored_queries, plan->stored_keys};
+    const size_t mean[3] = {plan->B, stored[0], stored[1]};
+    plan->pairs = per_head(plan, plan->H, rows_keys, 2);
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
+        plan->results[stages[i]] = per_head(plan, plan->stored_heads, stored, 2);
+    result_set(plan, RESULT_MEAN_WEIGHTS, plan->has_batch ? mean : mean + 1, plan->has_batch ? 3 : 2);
 }
 
 /* Tokens in the order that query, key and value have in the request. */
@@ -40,18 +57,14 @@ static void result_tokens(struct plan *plan, enum request_result which, size_t h
 void plan_results_resolve(struct plan *plan)
 {
     const struct tensor_input *tensors = plan->request->tensors;
-    const size_t rows_keys[2] = {plan->Tq, plan->Tk};
-    static const enum request_result stages[] = {RESULT_WEIGHTS, RESULT_SCORES, RESULT_CAPPED_SCORES, RESULT_MASKED_SCORES};
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
-        result_per_head(plan, stages[i], true, rows_keys, 2);
-    result_per_head(plan, RESULT_MEAN_WEIGHTS, false, rows_keys, 2);
-    result_per_head(plan, RESULT_LSE, true, rows_keys, 1);
+    results_of_pairs(plan);
+    result_per_head(plan, RESULT_LSE, &plan->Tq, 1);
     const size_t row_top[2] = {plan->Tq, (size_t)plan->request->top};
     const size_t pool[2] = {(size_t)plan->request->pool[0], (size_t)plan->request->pool[1]};
-    result_per_head(plan, RESULT_KEY_SUMS, true, &plan->Tk, 1);
-    result_per_head(plan, RESULT_ENTROPY, true, rows_keys, 1);
-    result_per_head(plan, RESULT_TOP_KEYS, true, row_top, 2);
-    result_per_head(plan, RESULT_POOLED_WEIGHTS, true, pool, 2);
+    result_per_head(plan, RESULT_KEY_SUMS, &plan->Tk, 1);
+    result_per_head(plan, RESULT_ENTROPY, &plan->Tq, 1);
+    result_per_head(plan, RESULT_TOP_KEYS, row_top, 2);
+    result_per_head(plan, RESULT_POOLED_WEIGHTS, pool, 2);
     result_tokens(plan, RESULT_QUERY, plan->H, plan->Tq, plan->D);
     result_tokens(plan, RESULT_KEY, plan->Hkv, plan->Tnew, plan->D);
     result_tokens(plan, RESULT_VALUE, plan->Hkv, plan->Tnew, plan->Dv);

@@ -103,10 +103,19 @@ extern const char *const request_rope_style_names[ROPE_STYLES + 1];
 
 #define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of positions and windows: exact in a double, and sums of them fit */
 #define REQUEST_HEADS_MAX INT32_MAX
+#define REQUEST_SELECT_HEADS_MAX 128
 #define REQUEST_TOP_MAX 1024 /* keys of a row in top_keys: finding them takes time that grows with their square */
 #define REQUEST_ROPE_ANGLE_MAX                                                                                                 \
     0x1p31 /* radians: up to here doubles hold an angle to 2.2e-7; at 2^40 to 9e-5, at 2^53 not at all */
 #define REQUEST_ROPE_BASE_MIN 1e-200 /* far below it a position times a frequency may overflow, and its sine would be NaN */
+
+/* "select": the part of queries and keys that weights and scores are stored of. */
+struct request_select {
+    bool given, has_heads, has_queries, has_keys;
+    size_t head_count;
+    int32_t heads[REQUEST_SELECT_HEADS_MAX]; /* in the order of the reply */
+    int64_t queries[2], keys[2];             /* half-open */
+};
 
 struct request {
     struct tensor_input tensors[REQUEST_TENSORS];
@@ -146,6 +155,7 @@ struct request {
     int64_t top;                   /* of top_keys; 0: not given */
     int64_t pool[2];               /* rows and columns of pooled_weights; 0: not given */
     bool has_pool_by, pool_max;    /* else the mean */
+    struct request_select select;
 
     const void *reply; /* for the protocol that read the request: how its reply is to be written */
 

@@ -96,11 +96,13 @@ struct random_request {
     size_t rope_dims;
 
     bool has_return, wanted[ANSWER_COUNT];
-    size_t top;          /* 0: left out */
-    size_t pool[2];      /* 0: left out */
-    const char *pool_by; /* NULL: left out */
-    const char *format;  /* NULL: left out */
-    int decimals;        /* -1: left out */
+    size_t top;                                    /* 0: left out */
+    size_t pool[2];                                /* 0: left out */
+    size_t selected_heads[4], selected_head_count; /* 0: left out */
+    size_t selected_queries[2], selected_keys[2];  /* start and end; 0: left out */
+    const char *pool_by;                           /* NULL: left out */
+    const char *format;                            /* NULL: left out */
+    int decimals;                                  /* -1: left out */
 };
 
 void random_request_init(struct random_request *c, uint64_t seed);

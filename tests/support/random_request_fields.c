@@ -190,6 +190,32 @@ static void draw_biases(struct random_request *c, struct draw *d)
     c->rope_dims = c->has_rope_dims ? 2 * draw_size(d, 0, c->D / 2) : c->D;
 }
 
+/* [start, end) of what there is; now and then left out. */
+static void draw_selected(size_t count, size_t ret[2], struct draw *d)
+{
+    if (count == 0 || draw_chance(d, 0.3))
+        return;
+    ret[0] = draw_size(d, 0, count - 1);
+    ret[1] = draw_size(d, ret[0] + 1, count);
+}
+
+static void draw_select(struct random_request *c, struct draw *d)
+{
+    if (!draw_chance(d, 0.2))
+        return;
+    draw_selected(c->Tq, c->selected_queries, d);
+    draw_selected(c->Tpast + c->Tnew, c->selected_keys, d);
+    size_t first = draw_size(d, 0, 3), step = 1 + 2 * draw_size(d, 0, 1);
+    for (size_t k = 0; c->has_heads && k < 4 && k < c->H && draw_chance(d, 0.7); k++) {
+        size_t head = (first + k * step) % c->H;
+        bool taken = false;
+        for (size_t other = 0; other < c->selected_head_count; other++)
+            taken |= c->selected_heads[other] == head;
+        if (!taken)
+            c->selected_heads[c->selected_head_count++] = head;
+    }
+}
+
 static void draw_reply(struct random_request *c, struct draw *d)
 {
     static const char *const formats[] = {"nested", "flat"};
@@ -210,6 +236,7 @@ static void draw_reply(struct random_request *c, struct draw *d)
         c->pool[0] = draw_size(d, 1, c->Tq > 0 ? c->Tq : 1);
         c->pool[1] = draw_size(d, 1, c->Tpast + c->Tnew > 0 ? c->Tpast + c->Tnew : 1);
     }
+    draw_select(c, d);
     if (draw_chance(d, 0.3))
         c->pool_by = draw_chance(d, 0.7) ? "max" : "mean";
 }

@@ -196,12 +196,41 @@ static void write_conventions(const struct random_request *c, struct fields *fie
     }
 }
 
+static const char *put_selected(FILE *file, const char *comma, const char *name, const size_t range[2])
+{
+    if (range[1] == 0)
+        return comma;
+    (void)fprintf(file, "%s\"%s\":[%zu,%zu]", comma, name, range[0], range[1]);
+    return ",";
+}
+
+static void write_select(const struct random_request *c, struct fields *fields)
+{
+    size_t bytes;
+    const char *comma = "";
+    if (c->selected_head_count == 0 && c->selected_queries[1] == 0 && c->selected_keys[1] == 0)
+        return;
+    FILE *file = field_open(fields, &bytes);
+    (void)fputs("\"select\":{", file);
+    for (size_t k = 0; k < c->selected_head_count; k++)
+        (void)fprintf(file, "%s%zu", k == 0 ? "\"heads\":[" : ",", c->selected_heads[k]);
+    if (c->selected_head_count > 0) {
+        (void)fputs("]", file);
+        comma = ",";
+    }
+    comma = put_selected(file, comma, "queries", c->selected_queries);
+    (void)put_selected(file, comma, "keys", c->selected_keys);
+    (void)fputs("}", file);
+    (void)fclose(file);
+}
+
 static void write_reply(const struct random_request *c, struct fields *fields)
 {
     if (c->format)
         field_format(fields, "\"format\":\"%s\"", c->format);
     if (c->decimals >= 0)
         field_format(fields, "\"decimals\":%d", c->decimals);
+    write_select(c, fields);
     if (c->top > 0)
         field_format(fields, "\"top\":%zu", c->top);
     if (c->pool[0] > 0)

@@ -251,6 +251,7 @@ static void check_conventions(const struct checking *c)
     json_t *by = answer_field(answer, "pool_by");
     bool top = wants(c, "top_keys"), pool = wants(c, "pooled_weights");
     check_applied(c, "top", top ? json_incref(answer_field(answer, "top")) : NULL);
+    check_applied(c, "select", json_incref(answer_field(answer, "select")));
     check_applied(c, "pool", pool ? json_incref(answer_field(answer, "pool")) : NULL);
     check_applied(c, "pool_by", !pool ? NULL : by == NULL ? json_string("mean") : json_incref(by));
     check_window(c);
@@ -305,6 +306,14 @@ static bool mask_is_boolean(const struct checking *c)
     return value == NULL || json_is_boolean(value);
 }
 
+static bool wants_pairs(const struct checking *c)
+{
+    bool any = false;
+    for (enum answer_name which = ANSWER_WEIGHTS; which <= ANSWER_MASKED_SCORES; which++)
+        any |= wants(c, answer_names[which]);
+    return any;
+}
+
 static void check_warnings(const struct checking *c)
 {
     const json_t *warnings = json_object_get(c->reply, "warnings");
@@ -330,6 +339,7 @@ static void check_warnings(const struct checking *c)
         {answer_field(c->answer, "top") != NULL && !wants(c, "top_keys"), "top has no effect"},
         {(answer_field(c->answer, "pool") != NULL || answer_field(c->answer, "pool_by") != NULL) && !wants(c, "pooled_weights"),
          "pool and pool_by have no effect"},
+        {answer_field(c->answer, "select") != NULL && !wants_pairs(c), "select has no effect"},
         {answer_field(c->answer, "mask_semantics") != NULL && !mask_is_boolean(c), "mask_semantics has no effect"},
     };
     size_t due = 0;

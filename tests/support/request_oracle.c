@@ -302,6 +302,7 @@ static void answer_results(struct request_answer *answer, const struct request_d
         oracle_attention(&params, &oracle);
     set_results(answer, &oracle, deviation);
     answer_reductions(answer, &params, &oracle);
+    answer_select(answer);
     oracle_results_done(&oracle);
     json_tensor_done(&window);
     free(query_ends);

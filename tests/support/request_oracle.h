@@ -95,6 +95,9 @@ void answer_inputs(struct request_answer *answer);
 /* Sums, entropy, largest and pooled weights. */
 void answer_reductions(struct request_answer *answer, const struct attention_params *params, struct oracle_results *oracle);
 
+/* Cuts weights and scores to the part that is selected. */
+void answer_select(struct request_answer *answer);
+
 /* True where place k of top_indices may hold `got`: of keys whose scores are within rounding of each other either may come first. */
 bool answer_names_key(const struct request_answer *answer, double got, size_t k);
 

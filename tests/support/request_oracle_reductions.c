@@ -62,3 +62,53 @@ bool answer_names_key(const struct request_answer *answer, double got, size_t k)
     double a = scores[(size_t)got], b = scores[(size_t)want];
     return fabs(a - b) <= 2 * answer->score_bound;
 }
+
+/* Element k of a result that is cut: its place in the whole. Axes are batch, head, query, key, as far as there are any. */
+static size_t place_in_whole(const struct request_answer *answer, const struct json_tensor *whole,
+                             const struct json_tensor *part, bool heads, size_t k)
+{
+    json_t *select = answer_field(answer, "select"), *chosen = json_object_get(select, "heads");
+    size_t at = 0, left = part->count, rest = k;
+    for (size_t axis = 0; axis < part->rank; axis++) {
+        left /= part->shape[axis];
+        size_t index = rest / left;
+        rest %= left;
+        if (axis + 1 == part->rank)
+            index += integer_at(json_object_get(select, "keys"), 0);
+        else if (axis + 2 == part->rank)
+            index += integer_at(json_object_get(select, "queries"), 0);
+        else if (heads && axis + 3 == part->rank && json_is_array(chosen))
+            index = integer_at(chosen, index);
+        at = at * whole->shape[axis] + index;
+    }
+    return at;
+}
+
+static size_t range_length(json_t *range, size_t otherwise)
+{
+    return json_is_array(range) ? integer_at(range, 1) - integer_at(range, 0) : otherwise;
+}
+
+void answer_select(struct request_answer *answer)
+{
+    json_t *select = answer_field(answer, "select"), *chosen = json_object_get(select, "heads");
+    for (enum answer_name name = ANSWER_WEIGHTS; name <= ANSWER_MASKED_SCORES && select != NULL; name++) {
+        struct json_tensor whole = answer->results[name];
+        bool heads = answer->has_heads && name != ANSWER_MEAN_WEIGHTS;
+        size_t shape[4];
+        memcpy(shape, whole.shape, sizeof shape);
+        shape[whole.rank - 1] = range_length(json_object_get(select, "keys"), answer->Tk);
+        shape[whole.rank - 2] = range_length(json_object_get(select, "queries"), answer->Tq);
+        if (heads && json_is_array(chosen))
+            shape[whole.rank - 3] = json_array_size(chosen);
+        struct json_tensor part = json_tensor_new(whole.rank, shape);
+        json_tensor_allow(&part);
+        for (size_t k = 0; k < part.count; k++) {
+            size_t at = place_in_whole(answer, &whole, &part, heads, k);
+            part.values[k] = whole.values[at];
+            part.allowed[k] = json_tensor_allowed(&whole, at);
+        }
+        answer->results[name] = part;
+        json_tensor_done(&whole);
+    }
+}
