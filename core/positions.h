@@ -1,4 +1,4 @@
-/* positions.h: where tokens stand. Every rule that depends on distance or order counts from positions, never from indices: the
+/* positions.h: where tokens stand, and what they belong to. Every rule that depends on distance or order counts from positions, never from indices: the
  * causal mask, windows, ALiBi, RoPE.
  *
  * Queries have one such description and keys another (attention_params). A key's index counts from the first key of its item, the
@@ -35,6 +35,17 @@ static inline int64_t positions_at(const struct positions *positions, size_t b, 
     if (positions->given != NULL)
         return positions->given[b * positions->item_stride + i];
     return position_add(positions->first == NULL ? 0 : positions->first[b], (int64_t)i);
+}
+
+/* A number of each token that says what it belongs to: a segment, a span. */
+struct token_ids {
+    const int64_t *ids; /* [B,tokens]; NULL: none */
+    size_t item_stride; /* as in struct positions */
+};
+
+static inline int64_t token_id(const struct token_ids *ids, size_t b, size_t i)
+{
+    return ids->ids[b * ids->item_stride + i];
 }
 
 #endif

@@ -1,82 +1,94 @@
 #include "core/attention/attention.h"
 
 #include "core/attention/block.h"
-#include "core/attention/mask.h"
 #include "core/attention/memory.h"
 #include "core/attention/plan.h"
 #include "core/attention/reduce.h"
+#include "core/attention/sequences.h"
 #include "core/attention/split_kv.h"
 #include "core/attention/store.h"
+#include "core/attention/visible.h"
 #include "core/size.h"
+
+/* True where scores of the tile that begins with key `first` are asked for, visible or not. */
+static bool stored(const struct attention_plan *plan, size_t first)
+{
+    const struct attention_selection *selection = &plan->selection;
+    bool scores = plan->results->scores.data != NULL || plan->results->capped_scores.data != NULL;
+    return scores && first < selection->key_first + selection->key_count && first + KEY_TILE > selection->key_first;
+}
 
 /* Packs a tile of keys and values that some query may see, or whose scores are asked for all the same. */
 static void task_pack(void *argument, size_t task, size_t worker)
 {
     struct attention_plan *plan = argument;
-    size_t tiles = size_pieces(plan->Tk, KEY_TILE);
-    size_t first = task % tiles * KEY_TILE;
-    size_t head = plan->group_first + task / tiles;
-    size_t b = head / plan->Hkv;
-    const struct attention_item *item = &plan->items[b];
-    bool scores = plan->results->scores.data != NULL || plan->results->capped_scores.data != NULL;
-    bool stored = scores && first / KEY_TILE - plan->kept_first < plan->kept_tiles;
+    size_t unit, tile;
     (void)worker;
-    if (attention_should_stop(plan) || (!stored && (first >= item->key_end || first + KEY_TILE <= item->key_begin)))
+    attention_find_tile(plan, attention_tiles_before(plan, plan->group_first) + task, &unit, &tile);
+    const struct attention_sequence_plan *sequence = &plan->sequences[unit / plan->Hkv];
+    size_t first = sequence->first_key + tile * KEY_TILE;
+    if (attention_should_stop(plan) ||
+        (!stored(plan, first) && (first >= sequence->key_end || first + KEY_TILE <= sequence->key_begin)))
         return;
-    attention_block_functions(plan)->pack(plan, b, head % plan->Hkv, first);
+    attention_block_functions(plan)->pack(plan, unit, first);
 }
 
-static void block_run(struct attention_plan *plan, size_t b, size_t h, size_t first_query,
-                      const struct attention_scratch *scratch)
+/* A head's blocks go from the last to the first: under a causal mask the last take longest. */
+static void block_run(struct attention_plan *plan, size_t s, size_t h, size_t number, const struct attention_scratch *scratch)
 {
     struct attention_block block;
-    size_t rows = size_min(QUERY_TILE, plan->Tq - first_query);
-    attention_block_init(plan, b, h / (plan->H / plan->Hkv), h, rows, first_query, rows, &block);
+    const struct attention_sequence_plan *sequence = &plan->sequences[s];
+    size_t first = (size_pieces(sequence->queries, QUERY_TILE) - 1 - number) * QUERY_TILE;
+    size_t rows = size_min(QUERY_TILE, sequence->queries - first);
+    attention_block_init(plan, s, h / (plan->H / plan->Hkv), h, rows, sequence->first_query + first, rows, &block);
     attention_block_functions(plan)->run(plan, &block, scratch);
     if (!atomic_load_explicit(&plan->stopped, memory_order_relaxed))
         attention_store(plan, &block, scratch->weight_rows);
 }
 
-/* A head's blocks go from the last to the first: under a causal mask the last take longest. */
-static size_t task_first_query(const struct attention_plan *plan, size_t task)
-{
-    return (plan->block_count - 1 - task % plan->block_count) * QUERY_TILE;
-}
-
-/* Task number -> head, block of queries. */
+/* Task number -> sequence, head, block of queries. */
 static void task_run(void *argument, size_t task, size_t worker)
 {
     struct attention_plan *plan = argument;
-    size_t first_query = task_first_query(plan, task);
-    size_t head = plan->group_first * (plan->H / plan->Hkv) + task / plan->block_count;
+    size_t s, h, number;
+    attention_find_block(plan, attention_blocks_before(plan, plan->group_first) + task, plan->H, &s, &h, &number);
     if (!attention_should_stop(plan))
-        block_run(plan, head / plan->H, head % plan->H, first_query, &plan->scratch[worker]);
+        block_run(plan, s, h, number, &plan->scratch[worker]);
 }
 
-/* The same with all heads of an item in one task, in order: they are summed to a mean. */
+/* The same with all heads in one task, in order: they are summed to a mean. */
 static void task_run_mean(void *argument, size_t task, size_t worker)
 {
     struct attention_plan *plan = argument;
-    size_t first_query = task_first_query(plan, task);
-    size_t b = plan->group_first / plan->Hkv + task / plan->block_count;
-    attention_store_mean_zero(plan, b, first_query);
+    size_t s, unused, number, first_block = plan->sequences[plan->group_first / plan->Hkv].first_block;
+    attention_find_block(plan, first_block + task, 1, &s, &unused, &number);
+    const struct attention_sequence_plan *sequence = &plan->sequences[s];
+    size_t first = (size_pieces(sequence->queries, QUERY_TILE) - 1 - number) * QUERY_TILE;
+    attention_store_mean_zero(plan, sequence->b, sequence->first_query + first,
+                              size_min(QUERY_TILE, sequence->queries - first));
     for (size_t h = 0; h < plan->H && !attention_should_stop(plan); h++)
-        block_run(plan, b, h, first_query, &plan->scratch[worker]);
+        block_run(plan, s, h, number, &plan->scratch[worker]);
 }
 
-/* All key heads, group by group. */
-static void head_groups_run(struct attention_plan *plan)
+/* All units, group by group. */
+static void groups_run(struct attention_plan *plan)
 {
-    size_t heads = plan->B * plan->Hkv, tiles = size_pieces(plan->Tk, KEY_TILE);
-    for (plan->group_first = 0; plan->group_first < heads && !attention_should_stop(plan);
-         plan->group_first += plan->group_heads) {
-        size_t head_group = size_min(plan->group_heads, heads - plan->group_first);
-        executor_run(plan->runner, head_group * tiles, task_pack, plan);
+    size_t units = plan->sequence_count * plan->Hkv, end;
+    for (plan->group_first = 0; plan->group_first < units && !attention_should_stop(plan); plan->group_first = end) {
+        end = attention_group_end(plan, plan->group_first);
+        executor_run(plan->runner, attention_tiles_before(plan, end) - attention_tiles_before(plan, plan->group_first),
+                     task_pack, plan);
         if (plan->mean_wanted)
-            executor_run(plan->runner, head_group / plan->Hkv * plan->block_count, task_run_mean, plan);
+            executor_run(plan->runner,
+                         plan->sequences[end / plan->Hkv].first_block -
+                             plan->sequences[plan->group_first / plan->Hkv].first_block,
+                         task_run_mean, plan);
         else
-            executor_run(plan->runner, head_group * (plan->H / plan->Hkv) * plan->block_count, task_run, plan);
-        attention_reduce_run(plan, plan->group_first * (plan->H / plan->Hkv), head_group * (plan->H / plan->Hkv));
+            executor_run(plan->runner, attention_blocks_before(plan, end) - attention_blocks_before(plan, plan->group_first),
+                         task_run, plan);
+        size_t group = plan->H / plan->Hkv;
+        attention_reduce_run(plan, plan->group_first * group,
+                             plan->params->sequences == NULL ? (end - plan->group_first) * group : plan->H);
     }
 }
 
@@ -84,8 +96,7 @@ static void head_groups_run(struct attention_plan *plan)
 static void mean_of_none(const struct attention_plan *plan)
 {
     for (size_t b = 0; plan->mean_wanted && b < plan->B; b++)
-        for (size_t first_query = 0; first_query < plan->Tq; first_query += QUERY_TILE)
-            attention_store_mean_zero(plan, b, first_query);
+        attention_store_mean_zero(plan, b, 0, plan->Tq);
 }
 
 size_t attention_scratch_cost(const struct attention_params *params, const struct attention_results *results,
@@ -121,11 +132,11 @@ bool attention_compute(const struct attention_params *params, struct attention_r
         split_kv_init(&split_kv, &plan, &memory);
     if (memory.failed)
         return false;
-    attention_rows_init(&plan);
+    attention_visible_init(&plan);
     if (plan.split_kv)
         split_kv_run(&split_kv);
     else
-        head_groups_run(&plan);
+        groups_run(&plan);
     if (atomic_load(&plan.stopped))
         return executor_set_stopped(err);
     results->masked_row_count = atomic_load(&plan.masked_row_count);

@@ -5,10 +5,17 @@
  *
  * The stages of a score, in order: scale; softcap cap*tanh(s/cap); + additive mask; + ALiBi -slope[h]*|p - c|
  * (Press et al. 2022); masks; softmax, with a sink's exp(sink[h]) in the denominator. p is the position of query i, c that of key
- * j (core/positions.h). The key is masked for the query where the boolean mask is 0, the additive mask is -infinity, causal is
- * set and c > p, c < p - window_left, c > p + window_right, or j >= key_lengths[b].
+ * j (core/positions.h). The key is masked for the query where the boolean mask is 0, the additive mask is -infinity, or a rule says so:
+ *   causal             c > p, unless c < prefix_lengths[b], or both are of one span, whose id is not negative
+ *   window_left/right  c < p - window_left or c > p + window_right, unless c < num_sink_tokens
+ *   chunk_size         c / chunk_size and p / chunk_size differ, rounded down
+ *   segments           they are of different segments
+ *   sequences          they are of different sequences
+ *   key_lengths        j >= key_lengths[b]
+ * What no query of a block may see in a tile of keys is not computed.
  *
- * Queries from query_lengths[b] on are padding: their weights and output are 0 and their lse is -infinity, sinks or not.
+ * Queries from query_lengths[b] on, and those of a negative segment, are padding: their weights and output are 0 and their lse is
+ * -infinity, sinks or not. No query sees a key of a negative segment.
  *
  * What a masked key or its value holds reaches nothing but `scores` and `capped_scores`, the stages before the masks.
  * A row with every key masked gets weights 0, output 0 and lse -infinity (with a sink: the sink). A NaN that is not masked
@@ -34,13 +41,26 @@
 #include "core/positions.h"
 #include "core/tensor.h"
 
+/* A part of an item that is packed of several: queries [first_query, first_query + queries), and keys likewise. */
+struct attention_sequence {
+    size_t first_query, queries, first_key, keys;
+};
+
 struct attention_params {
     struct tensor query, key, value;
     double scale;   /* finite */
     double softcap; /* > 0, or 0 for none */
     bool causal;
     int64_t window_left, window_right; /* positions visible before and after the query's; -1: unbounded */
+    int64_t num_sink_tokens;           /* positions below it are visible outside of the window; 0: none */
+    int64_t chunk_size;                /* 0: none */
+    const int64_t *prefix_lengths;     /* one an item, or a sequence; NULL: none */
     struct positions query_positions, key_positions;
+    struct token_ids query_segments, key_segments; /* both or neither, and so are spans */
+    struct token_ids query_spans, key_spans;
+    const struct attention_sequence
+        *sequences; /* [sequence_count], in order, all tokens of the only item; NULL: items are not packed */
+    size_t sequence_count;
     const size_t *query_lengths; /* [B], each <= Tq; NULL: all Tq */
     const size_t *key_lengths;   /* [B], each <= Tk; NULL: all Tk */
     struct tensor mask; /* (B,H,Tq,Tk), usually broadcast: bool, 1 = may attend, or the inputs' dtype, added; data NULL: none */

@@ -1,6 +1,6 @@
 #include "core/attention/block.h"
 
-#include "core/attention/mask.h"
+#include "core/attention/visible.h"
 #include "core/size.h"
 
 /* block_f32.c, block_f64.c, block_f32_in_f64.c */
@@ -16,11 +16,20 @@ const struct attention_block_functions *attention_block_functions(const struct a
     return functions[plan->precision];
 }
 
-void attention_block_init(const struct attention_plan *plan, size_t b, size_t g, size_t head, size_t queries,
+void attention_block_init(const struct attention_plan *plan, size_t s, size_t g, size_t head, size_t queries,
                           size_t first_query, size_t rows, struct attention_block *ret)
 {
-    *ret = (struct attention_block){.b = b, .g = g, .head = head, .first_query = first_query, .queries = queries, .rows = rows};
+    const struct attention_sequence_plan *sequence = &plan->sequences[s];
+    *ret = (struct attention_block){.sequence = sequence,
+                                    .b = sequence->b,
+                                    .g = g,
+                                    .head = head,
+                                    .first_query = first_query,
+                                    .queries = queries,
+                                    .rows = rows};
     size_t begin;
-    attention_rows_range(attention_row_at(plan, b, first_query), queries, &begin, &ret->key_end);
-    ret->key_begin = begin / plan->key_panel * plan->key_panel;
+    attention_rows_range(attention_row_at(plan, ret->b, first_query), queries, &begin, &ret->key_end);
+    begin = size_max(begin, sequence->first_key);
+    ret->key_end = size_max(ret->key_end, sequence->first_key);
+    ret->key_begin = begin - (begin - sequence->first_key) % plan->key_panel;
 }

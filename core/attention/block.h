@@ -7,13 +7,15 @@
 /* Queries of one head, or of several heads that share a key head. Row r is query first_query + r % queries of head `head` + r /
  * queries. */
 struct attention_block {
+    const struct attention_sequence_plan *sequence;
     size_t b, g, head; /* item, key head, first query head */
     size_t first_query, queries;
     size_t rows;               /* <= QUERY_TILE */
     size_t key_begin, key_end; /* the keys that some row of the block may see by rule */
 };
 
-void attention_block_init(const struct attention_plan *plan, size_t b, size_t g, size_t head, size_t queries,
+/* Of sequence s. */
+void attention_block_init(const struct attention_plan *plan, size_t s, size_t g, size_t head, size_t queries,
                           size_t first_query, size_t rows, struct attention_block *ret);
 
 /* Keys [first, end) of one head, over which the second sweep sums up the weights of all queries: struct attention_results'
@@ -27,8 +29,8 @@ struct attention_span {
 
 /* One precision's functions. */
 struct attention_block_functions {
-    /* One tile of keys and values of key head g of item b into the plan's panels. */
-    void (*pack)(struct attention_plan *plan, size_t b, size_t g, size_t first);
+    /* A unit's tile of keys and values, from key `first` on, into the plan's panels. */
+    void (*pack)(struct attention_plan *plan, size_t unit, size_t first);
 
     /* A block over all its keys, to results. */
     void (*run)(struct attention_plan *plan, const struct attention_block *block, const struct attention_scratch *scratch);

@@ -8,7 +8,9 @@
 #include "core/attention/exact_row.h"
 #include "core/attention/mask.h"
 #include "core/attention/reduce.h"
+#include "core/attention/sequences.h"
 #include "core/attention/top_keys.h"
+#include "core/attention/visible.h"
 #include "core/size.h"
 
 #define MINUS_INFINITY (-(REAL)INFINITY)
@@ -26,9 +28,8 @@
 
 #include "core/attention/finish.inc.h"
 
-/* The keys [first, end), which no row of the block may see: weights 0, masked scores -infinity; the stages before the mask are
- * computed only where they were asked for. */
-static void NAME(keys_outside)(struct NAME(state) *state, size_t first, size_t end)
+/* Weights 0 and masked scores -infinity for the keys [first, end). */
+static void NAME(keys_masked)(struct NAME(state) *state, size_t first, size_t end)
 {
     const struct attention_plan *plan = state->plan;
     const struct tensor *masked = &plan->results->masked_scores;
@@ -43,14 +44,43 @@ static void NAME(keys_outside)(struct NAME(state) *state, size_t first, size_t e
         if (plan->weights_wanted && NAME(row_kept)(state, r))
             memset((char *)NAME(weights_row)(state, r) + place * weight_bytes, 0, (end - first) * weight_bytes);
     }
-    if (plan->results->scores.data == NULL && plan->results->capped_scores.data == NULL)
+}
+
+/* The keys [first, end) of the sequence, which no row of the block may see: the stages before the mask are computed only where they
+ * were asked for. */
+static void NAME(keys_outside)(struct NAME(state) *state, size_t first, size_t end)
+{
+    const struct attention_plan *plan = state->plan;
+    bool scores = plan->results->scores.data != NULL || plan->results->capped_scores.data != NULL;
+    NAME(keys_masked)(state, first, end);
+    if (first >= end || !scores || !state->stored || !NAME(keys_selected)(state, &first, &end))
         return;
-    first = first / plan->key_panel * plan->key_panel; /* whole panels; a few scores are written twice */
+    first -= (first - state->block->sequence->first_key) % plan->key_panel; /* whole panels; a few scores are written twice */
     while (first < end && !attention_should_stop(state->plan)) {
         struct NAME(tile) tile = NAME(tile_at)(state, first, end, 0);
         for (; tile.row < state->block->rows; tile = NAME(tile_at)(state, first, end, tile.row + tile.rows))
             NAME(stages_before_mask)(state, &tile, NULL);
         first += tile.count;
+    }
+}
+
+/* The same for keys of other sequences, which are not packed. */
+static void NAME(keys_elsewhere)(struct NAME(state) *state, size_t first, size_t end)
+{
+    const struct attention_plan *plan = state->plan;
+    const struct tensor *scores = &plan->results->scores, *capped = &plan->results->capped_scores;
+    NAME(keys_masked)(state, first, end);
+    if (first >= end || (scores->data == NULL && capped->data == NULL) || !NAME(keys_selected)(state, &first, &end))
+        return;
+    for (size_t r = 0; r < state->block->rows && !attention_should_stop(state->plan); r++) {
+        for (size_t j = first; j < end && NAME(row_selected)(state, r); j++) {
+            double score = exact_score(plan, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r), j);
+            ptrdiff_t place = (ptrdiff_t)(j - plan->selection.key_first);
+            if (scores->data != NULL)
+                NAME(selected_row)(state, scores, r)[place * scores->stride[3]] = (ELEMENT)score;
+            if (capped->data != NULL)
+                NAME(selected_row)(state, capped, r)[place * capped->stride[3]] = (ELEMENT)exact_capped_score(plan, score);
+        }
     }
 }
 
@@ -86,7 +116,8 @@ static void NAME(tile_compute)(struct NAME(state) *state, const struct NAME(tile
 static void NAME(keys_run)(struct NAME(state) *state, size_t first, size_t end,
                            void compute(struct NAME(state) *, const struct NAME(tile) *))
 {
-    for (; first < end; first = (first / KEY_TILE + 1) * KEY_TILE) {
+    size_t origin = state->block->sequence->first_key;
+    for (; first < end; first = origin + ((first - origin) / KEY_TILE + 1) * KEY_TILE) {
         if (attention_should_stop(state->plan))
             return;
         for (size_t row = 0; row < state->block->rows; row += state->plan->rows_at_once) {
@@ -103,8 +134,11 @@ static void NAME(block_run)(struct attention_plan *plan, const struct attention_
 {
     struct NAME(state) state;
     NAME(state_init)(&state, plan, block, scratch, true);
-    NAME(keys_outside)(&state, 0, block->key_begin);
-    NAME(keys_outside)(&state, block->key_end, plan->Tk);
+    size_t first = block->sequence->first_key, end = first + block->sequence->keys;
+    NAME(keys_elsewhere)(&state, 0, first);
+    NAME(keys_outside)(&state, first, block->key_begin);
+    NAME(keys_outside)(&state, block->key_end, end);
+    NAME(keys_elsewhere)(&state, end, plan->Tk);
     NAME(keys_run)(&state, block->key_begin, block->key_end, NAME(tile_compute));
     if (!attention_should_stop(plan))
         NAME(rows_finish)(&state);

@@ -1,5 +1,6 @@
 #include "core/attention/memory.h"
 
+#include "core/attention/extents.h"
 #include "core/attention/reduce.h"
 #include "core/size.h"
 
@@ -43,15 +44,27 @@ static void scratch_take(struct attention_memory *memory, const struct attention
 /* Keys of no dimensions have panels, of no numbers. */
 static void panels_take(struct attention_memory *memory, struct attention_plan *plan)
 {
-    size_t group_bytes = size_multiply(plan->group_heads, dtype_bytes(plan->work));
-    size_t keys = size_multiply(plan->key_panel_count, plan->key_panel);
+    size_t real = dtype_bytes(plan->work), keys = size_multiply(plan->group_panels, plan->key_panel);
     size_t columns = size_multiply(plan->value_panel_count, plan->value_panel);
     bool values = plan->results->output.data != NULL && plan->Dv > 0;
-    size_t keys_bytes = size_multiply(group_bytes, size_multiply(keys, plan->D));
-    size_t values_bytes = size_multiply(group_bytes, size_multiply(plan->Tk, columns));
+    size_t keys_bytes = size_multiply(real, size_multiply(keys, plan->D));
+    size_t values_bytes = size_multiply(real, size_multiply(keys, columns));
     plan->key_panels = attention_memory_take(memory, size_max(keys_bytes, 1));
     plan->value_panels = attention_memory_take(memory, values && !plan->values_in_place ? values_bytes : 0);
-    plan->nonfinite_values = attention_memory_take(memory, values ? size_multiply(plan->group_heads, plan->Tk) : 0);
+    plan->nonfinite_values = attention_memory_take(memory, values ? keys : 0);
+}
+
+/* For the rules: visible.c. */
+static void rows_take(struct attention_memory *memory, struct attention_plan *plan)
+{
+    const struct attention_params *params = plan->params;
+    bool ids = params->key_segments.ids != NULL || params->key_spans.ids != NULL;
+    bool by_key = ids || params->key_positions.given != NULL || params->num_sink_tokens > 0;
+    size_t tiles = size_add(size_multiply(plan->B, size_pieces(plan->Tk, KEY_TILE)), plan->sequence_count);
+    plan->sequences = attention_memory_take(memory, size_multiply(size_add(plan->sequence_count, 1), sizeof *plan->sequences));
+    plan->rows = attention_memory_take(memory, size_multiply(size_multiply(plan->B, plan->Tq), sizeof *plan->rows));
+    plan->summaries = attention_memory_take(memory, by_key ? size_multiply(tiles, sizeof *plan->summaries) : 0);
+    plan->extents = attention_memory_take(memory, ids ? size_multiply(2 * sizeof *plan->extents, plan->Tk) : 0);
 }
 
 void attention_memory_plan(struct attention_memory *memory, struct attention_plan *plan)
@@ -59,8 +72,7 @@ void attention_memory_plan(struct attention_memory *memory, struct attention_pla
     size_t workers = executor_worker_count(plan->runner);
     struct attention_scratch unused;
     plan->scratch = attention_memory_take(memory, workers * sizeof *plan->scratch);
-    plan->items = attention_memory_take(memory, size_multiply(plan->B, sizeof *plan->items));
-    plan->rows = attention_memory_take(memory, size_multiply(size_multiply(plan->B, plan->Tq), sizeof *plan->rows));
+    rows_take(memory, plan);
     attention_reduce_init(plan, memory);
     if (!plan->split_kv)
         panels_take(memory, plan);

@@ -48,14 +48,15 @@ static void NAME(prefetch_keys)(const struct attention_plan *plan, size_t b, siz
 }
 
 /* One value's row into its panels; false, and zeros in their place, where numbers of it are not finite. */
-static bool NAME(pack_value)(const struct attention_plan *plan, size_t b, size_t g, size_t j, REAL *panels)
+static bool NAME(pack_value)(const struct attention_plan *plan, const struct attention_sequence_plan *sequence, size_t g,
+                             size_t j, REAL *panels)
 {
     const struct tensor *value = &plan->params->value;
-    const ELEMENT *row = tensor_row(value, b, g, j);
-    size_t width = plan->value_panel;
+    const ELEMENT *row = tensor_row(value, sequence->b, g, j);
+    size_t width = plan->value_panel, keys = attention_panel_keys(plan, sequence);
     bool all_finite = true;
     for (size_t panel = 0; panel < plan->value_panel_count; panel++) {
-        REAL *to = panels + (panel * plan->Tk + j) * width;
+        REAL *to = panels + (panel * keys + (j - sequence->first_key)) * width;
         size_t columns = size_min(width, plan->Dv - panel * width);
         bool finite = NAME(to_reals)(to, row + (ptrdiff_t)(panel * width) * value->stride[3], value->stride[3], columns);
         for (size_t d = 0; d < columns && !finite; d++)
@@ -68,36 +69,39 @@ static bool NAME(pack_value)(const struct attention_plan *plan, size_t b, size_t
 }
 
 /* Marks the values [first, end) that are not finite, and packs them where the product cannot read them in place. */
-static void NAME(pack_values)(struct attention_plan *plan, size_t b, size_t g, size_t first, size_t end)
+static void NAME(pack_values)(struct attention_plan *plan, size_t unit, size_t first, size_t end)
 {
     const struct tensor *value = &plan->params->value;
-    size_t head = b * plan->Hkv + g - plan->group_first;
-    REAL *panels = (REAL *)plan->value_panels + head * plan->value_panel_count * plan->Tk * plan->value_panel;
+    const struct attention_sequence_plan *sequence = &plan->sequences[unit / plan->Hkv];
+    size_t b = sequence->b, g = unit % plan->Hkv, keys = attention_unit_keys(plan, unit);
+    REAL *panels = (REAL *)plan->value_panels + keys * plan->value_panel_count * plan->value_panel;
+    unsigned char *nonfinite = plan->nonfinite_values + keys + (first - sequence->first_key);
     bool all_finite = true;
     if (plan->values_in_place && value->stride[2] == (ptrdiff_t)plan->Dv &&
         plan->kernels->KERNEL(finite_row)(tensor_row(value, b, g, first), (end - first) * plan->Dv)) {
-        memset(plan->nonfinite_values + head * plan->Tk + first, 0, end - first);
+        memset(nonfinite, 0, end - first);
         return;
     }
     for (size_t j = first; j < end; j++) {
         bool finite = plan->values_in_place ? plan->kernels->KERNEL(finite_row)(tensor_row(value, b, g, j), plan->Dv)
-                                            : NAME(pack_value)(plan, b, g, j, panels);
-        plan->nonfinite_values[head * plan->Tk + j] = !finite;
+                                            : NAME(pack_value)(plan, sequence, g, j, panels);
+        nonfinite[j - first] = !finite;
         all_finite &= finite;
     }
     if (!all_finite)
         atomic_store_explicit(&plan->has_nonfinite_values, true, memory_order_relaxed);
 }
 
-static void NAME(pack)(struct attention_plan *plan, size_t b, size_t g, size_t first)
+static void NAME(pack)(struct attention_plan *plan, size_t unit, size_t first)
 {
-    size_t head = b * plan->Hkv + g - plan->group_first;
-    size_t end = size_min(first + KEY_TILE, plan->Tk);
-    REAL *key_panels = (REAL *)plan->key_panels + head * plan->key_panel_count * plan->D * plan->key_panel;
+    const struct attention_sequence_plan *sequence = &plan->sequences[unit / plan->Hkv];
+    size_t b = sequence->b, g = unit % plan->Hkv, origin = sequence->first_key;
+    size_t end = size_min(first + KEY_TILE, origin + sequence->keys);
+    REAL *key_panels = (REAL *)plan->key_panels + attention_unit_keys(plan, unit) * plan->D;
     for (size_t j = first; j < end; j += plan->key_panel) {
         NAME(prefetch_keys)(plan, b, g, size_min(j + plan->key_panel, end), size_min(j + 2 * plan->key_panel, end));
-        NAME(pack_key_panel)(plan, b, g, j, size_min(plan->key_panel, end - j), key_panels + j * plan->D);
+        NAME(pack_key_panel)(plan, b, g, j, size_min(plan->key_panel, end - j), key_panels + (j - origin) * plan->D);
     }
     if (plan->nonfinite_values != NULL)
-        NAME(pack_values)(plan, b, g, first, end);
+        NAME(pack_values)(plan, unit, first, end);
 }

@@ -56,6 +56,8 @@ static bool can_split_kv(const struct attention_plan *plan)
     bool kernel = narrow ? plan->kernels->dots_f32 != NULL : plan->kernels->dots_f64 != NULL;
     if (!kernel || plan->work != plan->params->query.dtype || plan->Hkv == 0 || plan->H == 0 || plan->Tq == 0 || plan->Tk == 0)
         return false;
+    if (plan->params->sequences != NULL) /* how long they are is not known when memory is planned */
+        return false;
     bool few = size_multiply(plan->H / plan->Hkv, plan->Tq) <= SPLIT_KV_ROWS_MAX;
     bool sizes = plan->D > 0 && plan->D <= KERNEL_DEPTH_MAX && plan->D % panel == 0 && plan->Dv > 0 && plan->Dv % panel == 0;
     return few && sizes && has_contiguous_rows(&plan->params->key) && has_contiguous_rows(&plan->params->value);
@@ -69,6 +71,16 @@ static void plan_head_group(struct attention_plan *plan)
     size_t head_bytes = size_max(size_multiply(numbers, dtype_bytes(plan->work)), 1);
     size_t head_group = size_multiply(executor_worker_count(plan->runner), size_max(HEAD_GROUP_BYTES / head_bytes, 1));
     plan->group_heads = size_min(size_multiply(size_pieces(head_group, unit), unit), heads);
+    plan->group_panels = size_multiply(plan->group_heads, plan->key_panel_count);
+    size_t panel_bytes =
+        size_max(size_multiply(size_multiply(plan->key_panel, plan->D + plan->Dv), dtype_bytes(plan->work)), 1);
+    plan->cached_panels = size_multiply(executor_worker_count(plan->runner), HEAD_GROUP_BYTES / panel_bytes);
+    bool sums = plan->results->key_sums.data != NULL || plan->pool_columns > 0;
+    if (plan->params->sequences != NULL && sums) { /* they look at all sequences at once: reduce.h */
+        plan->group_heads = size_multiply(plan->sequence_count, plan->Hkv);
+        plan->group_panels = size_multiply(plan->Hkv, size_add(plan->key_panel_count, plan->sequence_count));
+        plan->cached_panels = plan->group_panels;
+    }
 }
 
 static void plan_selection(struct attention_plan *plan)
@@ -77,8 +89,10 @@ static void plan_selection(struct attention_plan *plan)
     plan->selection = (struct attention_selection){.query_count = plan->Tq, .key_count = plan->Tk};
     if (selection != NULL)
         plan->selection = *selection;
-    plan->kept_first = plan->selection.key_first / KEY_TILE;
-    plan->kept_tiles = size_pieces(plan->selection.key_first + plan->selection.key_count, KEY_TILE) - plan->kept_first;
+    size_t first = plan->selection.key_first, count = plan->selection.key_count;
+    plan->kept_tiles = size_pieces(first + count, KEY_TILE) - first / KEY_TILE;
+    if (plan->params->sequences != NULL) /* whose tiles begin anywhere */
+        plan->kept_tiles = size_pieces(count, KEY_TILE) + 1;
 }
 
 void attention_plan_init(struct attention_plan *plan, const struct attention_params *params, struct attention_results *results,
@@ -103,7 +117,7 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
     plan->runner = parallel ? executor : NULL;
     plan->precision = f32_in_f64 ? ATTENTION_F32_IN_F64 : params->query.dtype == DTYPE_F64 ? ATTENTION_F64 : ATTENTION_F32;
     plan->work = plan->precision == ATTENTION_F32 ? DTYPE_F32 : DTYPE_F64;
-    plan->block_count = size_pieces(plan->Tq, QUERY_TILE);
+    plan->sequence_count = params->sequences == NULL ? plan->B : params->sequence_count;
     plan->mean_wanted = results->mean_weights.data != NULL;
     plan->weights_wanted = results->weights.data != NULL || plan->mean_wanted;
     plan_selection(plan);

@@ -13,6 +13,8 @@
  *   store.c, exact_row.c  weights to results; a row that needs double
  *   top_keys.c            the largest weights of a row
  *   mask.c                which keys a query may see
+ *   visible.c, extents.c  which of them by rule
+ *   sequences.c           what is computed one by one, and in which groups
  *   memory.c, plan.c      scratch and panels; the plan */
 #ifndef ATTND_CORE_ATTENTION_PLAN_H
 #define ATTND_CORE_ATTENTION_PLAN_H
@@ -47,15 +49,34 @@ struct attention_scratch {
     void *clean_values; /* [KEY_TILE, Dv]: a tile's values, zeros in place of what is not finite, where they are not packed */
 };
 
-/* What the rules leave one query of one item, in all heads: mask.h. Keys are counted in 32 bits: no axis has more. */
+/* What the rules leave one query of one item, in all heads: visible.h. Keys are counted in 32 bits: no axis has more. */
 struct attention_row {
     uint32_t begin, end; /* keys outside of [begin, end) are masked */
-    bool by_key;         /* keys inside may be masked, too */
-    bool padding;        /* at or after query_lengths */
+    uint32_t sequence;
+    bool by_key;  /* keys inside may be masked, too */
+    bool padding; /* no token */
 };
 
-struct attention_item {
+/* A sequence, and how many tiles and panels of one head's keys and blocks of its queries come before it: sequences.h. */
+struct attention_sequence_plan {
+    size_t b, first_query, queries, first_key, keys;
     size_t key_begin, key_end; /* the keys that some query may see by rule */
+    size_t first_tile, first_panel, first_block;
+};
+
+struct bounds {
+    int64_t min, max;
+};
+
+static inline void bounds_add(struct bounds *bounds, int64_t x)
+{
+    bounds->min = x < bounds->min ? x : bounds->min;
+    bounds->max = x > bounds->max ? x : bounds->max;
+}
+
+/* What is in one tile of keys. */
+struct tile_summary {
+    struct bounds position, segment, span;
 };
 
 enum attention_precision {
@@ -79,20 +100,22 @@ struct attention_plan {
     struct attention_scratch *scratch; /* [workers] */
 
     size_t B, H, Hkv, Tq, Tk, D, Dv;
-    struct attention_row *rows;   /* [B,Tq] */
-    struct attention_item *items; /* [B] */
+    struct attention_row *rows; /* [B,Tq] */
+    size_t sequence_count;
+    struct attention_sequence_plan *sequences; /* [sequence_count], and their sums behind the last */
+    struct tile_summary *summaries;            /* [tiles of all sequences]; NULL: rows' ranges say it all */
+    struct extent *extents;                    /* [2,Tk]: for visible.c; NULL: there are no segments and spans */
     enum attention_precision precision;
-    enum dtype work;               /* what the precision computes in */
-    size_t block_count;            /* query tiles of one head */
-    bool stages_wanted;            /* some result has a number for each query and key */
-    bool raw_scores;               /* nothing comes between the product and softmax but masks by position */
-    bool weights_wanted;           /* weights or their mean */
-    bool mean_wanted;              /* heads of one item are then computed one after the other, and summed in order */
-    bool weights_in_place;         /* results->weights takes a block's rows directly */
-    bool weights_stream;           /* in place, and more than the caches hold */
-    enum dtype weights_dtype;      /* of those rows: the result's where in place, else `work` */
-    size_t score_rows;             /* rows of a block whose scores are kept for the tiles with selected keys; 0: none are */
-    size_t kept_first, kept_tiles; /* those tiles */
+    enum dtype work;          /* what the precision computes in */
+    bool stages_wanted;       /* some result has a number for each query and key */
+    bool raw_scores;          /* nothing comes between the product and softmax but masks by position */
+    bool weights_wanted;      /* weights or their mean */
+    bool mean_wanted;         /* heads of one item are then computed one after the other, and summed in order */
+    bool weights_in_place;    /* results->weights takes a block's rows directly */
+    bool weights_stream;      /* in place, and more than the caches hold */
+    enum dtype weights_dtype; /* of those rows: the result's where in place, else `work` */
+    size_t score_rows;        /* rows of a block whose scores are kept for the tiles with selected keys; 0: none are */
+    size_t kept_tiles;        /* how many of these a sequence has at most */
     struct attention_selection selection; /* resolved: all where the results have none */
 
     size_t top;                           /* keys of a row in top_keys; 0: not wanted */
@@ -106,12 +129,13 @@ struct attention_plan {
     /* Key heads go in groups that fit the workers' caches: the keys of a group are packed once for all queries, then its blocks
      * are computed. Panels are those of kernels.h: keys as [D] rows of key_panel keys, values as [Tk] rows of value_panel
      * columns. What of a value is not finite is packed as 0, and the value marked. */
-    size_t group_heads, group_first; /* key heads of a group, and its first, counted b*Hkv + g */
+    size_t group_heads, group_first;    /* units of a group, where all are equal, and its first: sequences.h */
+    size_t group_panels, cached_panels; /* what the panels hold, and what of it stays in the caches */
     size_t rows_at_once, key_panel, value_panel, key_panel_count, value_panel_count;
-    bool values_in_place;            /* rows of values can be read as panels, unpacked */
-    void *key_panels;                /* [group_heads,key_panel_count,D,key_panel] */
-    void *value_panels;              /* [group_heads,value_panel_count,Tk,value_panel]; NULL: no output, or values in place */
-    unsigned char *nonfinite_values; /* [group_heads,Tk] */
+    bool values_in_place; /* rows of values can be read as panels, unpacked */
+    void *key_panels;     /* [units of the group, key panels of the unit, D, key_panel] */
+    void *value_panels; /* [units, value_panel_count, keys in whole panels, value_panel]; NULL: no output, or values in place */
+    unsigned char *nonfinite_values; /* [units, keys in whole panels] */
     atomic_bool has_nonfinite_values;
 
     atomic_size_t masked_row_count;

@@ -105,6 +105,21 @@ struct sweep {
     size_t first_head;
 };
 
+/* All queries of sequence s over its keys of the span. */
+static void sequence_reduce(struct attention_plan *plan, size_t s, size_t h, const struct attention_scratch *scratch,
+                            const struct attention_span *span)
+{
+    const struct attention_sequence_plan *sequence = &plan->sequences[s];
+    if (sequence->key_begin >= span->end || sequence->key_end <= span->first)
+        return;
+    for (size_t first = 0; first < sequence->queries && !attention_should_stop(plan); first += QUERY_TILE) {
+        struct attention_block block;
+        size_t rows = size_min(plan->split_kv ? SPLIT_KV_ROWS_MAX : QUERY_TILE, sequence->queries - first);
+        attention_block_init(plan, s, h / (plan->H / plan->Hkv), h, rows, sequence->first_query + first, rows, &block);
+        attention_block_functions(plan)->reduce(plan, &block, scratch, span);
+    }
+}
+
 /* Task number -> head, span. */
 static void task_reduce(void *argument, size_t task, size_t worker)
 {
@@ -124,12 +139,10 @@ static void task_reduce(void *argument, size_t task, size_t worker)
         memset(span.key_sums, 0, (span.end - span.first) * sizeof *span.key_sums);
     if (span.cells != NULL)
         memset(span.cells, 0, plan->pool_rows * plan->span_columns * sizeof *span.cells);
-    for (size_t first = 0; first < plan->Tq && !attention_should_stop(plan); first += QUERY_TILE) {
-        struct attention_block block;
-        size_t rows = size_min(plan->split_kv ? SPLIT_KV_ROWS_MAX : QUERY_TILE, plan->Tq - first);
-        attention_block_init(plan, b, h / (plan->H / plan->Hkv), h, rows, first, rows, &block);
-        attention_block_functions(plan)->reduce(plan, &block, scratch, &span);
-    }
+    if (plan->params->sequences == NULL)
+        sequence_reduce(plan, b, h, scratch, &span);
+    for (size_t s = 0; s < plan->sequence_count && plan->params->sequences != NULL; s++)
+        sequence_reduce(plan, s, h, scratch, &span);
     span_store(plan, b, h, &span);
 }
 

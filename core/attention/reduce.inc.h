@@ -74,10 +74,10 @@ static void NAME(block_reduce)(struct attention_plan *plan, const struct attenti
                                const struct attention_scratch *scratch, const struct attention_span *span)
 {
     struct NAME(state) state;
-    size_t first = size_max(span->first / plan->key_panel * plan->key_panel, block->key_begin);
-    size_t end = size_min(span->end, block->key_end);
+    size_t first = size_max(span->first, block->key_begin), end = size_min(span->end, block->key_end);
     if (first >= end)
         return;
+    first -= (first - block->sequence->first_key) % plan->key_panel;
     NAME(state_init)(&state, plan, block, scratch, false);
     state.span = span;
     state.stored = false;

@@ -5,9 +5,8 @@
 static void NAME(scores_packed)(struct NAME(state) *state, const struct NAME(tile) *tile, REAL *ret_max)
 {
     const struct attention_plan *plan = state->plan;
-    size_t head = NAME(group_head)(state);
-    size_t panel = tile->first / plan->key_panel;
-    const REAL *panels = (const REAL *)plan->key_panels + (head * plan->key_panel_count + panel) * plan->D * plan->key_panel;
+    size_t first = state->unit_keys + (tile->first - state->block->sequence->first_key); /* the first of a panel */
+    const REAL *panels = (const REAL *)plan->key_panels + first * plan->D;
     struct KERNEL(kernel_product) product = {
         .rows = tile->rows,
         .columns = tile->count,
@@ -181,7 +180,9 @@ static REAL NAME(stages_of_row)(struct NAME(state) *state, const struct NAME(til
         NAME(stage_alibi)(state, r, tile->first + begin, end - begin, row + begin);
     if (params->mask.data != NULL)
         NAME(mask_of_row)(state, r, tile->first, end, copy, &mask);
-    if (visible->by_key)
+    bool all = true;
+    if (visible->by_key &&
+        (attention_row_misses(state->plan, state->block->b, NAME(row_query)(state, r), tile->first, &all) || !all))
         NAME(mask_by_key)(state, r, tile->first, end, copy, &mask);
     if (!state->plan->kernels->KERNEL(mask_row)(row, NAME(padded)(state, tile->count), &mask, &max))
         state->nonfinite[r] = true;

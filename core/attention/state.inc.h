@@ -3,8 +3,10 @@
 struct NAME(state) {
     struct attention_plan *plan;
     const struct attention_block *block;
-    REAL *queries; /* packed: struct attention_scratch */
+    size_t unit_keys; /* where the block's key head is in the panels: sequences.h */
+    REAL *queries;    /* packed: struct attention_scratch */
     REAL *scores, *kept_scores;
+    size_t kept_first;    /* the first tile of the sequence whose scores are kept */
     REAL *sums;           /* the output before the division; NULL: output not wanted */
     REAL *nonfinite_sums; /* as sums: what values that are not finite add to them */
     size_t sums_stride;
@@ -28,6 +30,19 @@ struct NAME(state) {
     bool has_sums[QUERY_TILE];                    /* sums holds something */
 };
 
+/* The head and the query of row r. */
+static size_t NAME(row_head)(const struct NAME(state) *state, size_t r)
+{
+    const struct attention_block *block = state->block;
+    return r < block->queries ? block->head : block->head + r / block->queries;
+}
+
+static size_t NAME(row_query)(const struct NAME(state) *state, size_t r)
+{
+    const struct attention_block *block = state->block;
+    return block->first_query + (r < block->queries ? r : r % block->queries);
+}
+
 /* The keys [first, first + count) for the rows [row, row + rows) of a block. */
 struct NAME(tile) {
     size_t first, count;
@@ -37,7 +52,8 @@ struct NAME(tile) {
 /* The tile of keys [first, end), cut at the next tile's edge, for rows [row, ...) that one product takes. */
 static struct NAME(tile) NAME(tile_at)(const struct NAME(state) *state, size_t first, size_t end, size_t row)
 {
-    size_t edge = (first / KEY_TILE + 1) * KEY_TILE;
+    size_t origin = state->block->sequence->first_key;
+    size_t edge = origin + ((first - origin) / KEY_TILE + 1) * KEY_TILE;
     return (struct NAME(tile)){.first = first,
                                .count = size_min(end, edge) - first,
                                .row = row,
@@ -53,18 +69,23 @@ static void NAME(tile_clip)(const struct NAME(state) *state, struct NAME(tile) *
     size_t begin = SIZE_MAX, end = 0;
     for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
         const struct attention_row *row = state->rows[r];
-        begin = row->begin < row->end ? size_min(begin, row->begin) : begin;
+        bool unused;
+        if (row->begin >= row->end || (row->by_key && attention_row_misses(state->plan, state->block->b,
+                                                                           NAME(row_query)(state, r), tile->first, &unused)))
+            continue;
+        begin = size_min(begin, row->begin);
         end = size_max(end, row->end);
     }
     end = size_min(end, tile->first + tile->count);
-    tile->first = size_max(tile->first, size_min(begin, end) / state->plan->key_panel * state->plan->key_panel);
+    if (begin < end && begin > tile->first)
+        tile->first += (begin - tile->first) / state->plan->key_panel * state->plan->key_panel;
     tile->count = end > tile->first ? end - tile->first : 0;
 }
 
 /* The tile's number among those whose scores are kept until the block ends; SIZE_MAX: they are not. */
 static size_t NAME(kept_tile)(const struct NAME(state) *state, const struct NAME(tile) *tile)
 {
-    size_t number = tile->first / KEY_TILE - state->plan->kept_first;
+    size_t number = (tile->first - state->block->sequence->first_key) / KEY_TILE - state->kept_first;
     return state->stored && state->kept_scores != NULL && number < state->plan->kept_tiles ? number : SIZE_MAX;
 }
 
@@ -74,32 +95,14 @@ static REAL *NAME(score_row)(const struct NAME(state) *state, const struct NAME(
     size_t kept = NAME(kept_tile)(state, tile);
     if (kept == SIZE_MAX)
         return state->scores + (r - tile->row) * KERNEL_ROW_STRIDE;
-    return state->kept_scores + (kept * state->plan->score_rows + r) * KERNEL_ROW_STRIDE + tile->first % KEY_TILE;
+    return state->kept_scores + (kept * state->plan->score_rows + r) * KERNEL_ROW_STRIDE +
+           (tile->first - state->block->sequence->first_key) % KEY_TILE;
 }
 
 /* What a row of `count` scores is padded to with masked ones. */
 static size_t NAME(padded)(const struct NAME(state) *state, size_t count)
 {
     return size_round_up(count, state->plan->kernels->KERNEL(row_step));
-}
-
-/* The block's key head, counted from the head group's first. */
-static size_t NAME(group_head)(const struct NAME(state) *state)
-{
-    return state->block->b * state->plan->Hkv + state->block->g - state->plan->group_first;
-}
-
-/* The head and the query of row r. */
-static size_t NAME(row_head)(const struct NAME(state) *state, size_t r)
-{
-    const struct attention_block *block = state->block;
-    return r < block->queries ? block->head : block->head + r / block->queries;
-}
-
-static size_t NAME(row_query)(const struct NAME(state) *state, size_t r)
-{
-    const struct attention_block *block = state->block;
-    return block->first_query + (r < block->queries ? r : r % block->queries);
 }
 
 /* The row of a (B,H,Tq,..) result that row r of the block writes. */
@@ -172,6 +175,8 @@ static void NAME(state_init)(struct NAME(state) *state, struct attention_plan *p
 {
     state->plan = plan;
     state->block = block;
+    if (!plan->split_kv)
+        state->unit_keys = attention_unit_keys(plan, (size_t)(block->sequence - plan->sequences) * plan->Hkv + block->g);
     state->queries = scratch->queries;
     state->scores = scratch->scores;
     state->sums = scratch->sums;
@@ -181,6 +186,8 @@ static void NAME(state_init)(struct NAME(state) *state, struct attention_plan *p
     state->tile_max = scratch->tile_max;
     state->clean_values = scratch->clean_values;
     state->kept_scores = scratch->kept_scores;
+    size_t selected = plan->selection.key_first, origin = block->sequence->first_key;
+    state->kept_first = selected > origin ? (selected - origin) / KEY_TILE : 0;
     state->stored = false;
     state->span = NULL;
     state->top_scores = scratch->top_scores;

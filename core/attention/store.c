@@ -14,11 +14,10 @@ static void *mean_row_at(const struct tensor *mean, size_t b, size_t i)
 }
 
 /* The sum over heads starts at 0, and stays 0 where there are no heads. */
-void attention_store_mean_zero(const struct attention_plan *plan, size_t b, size_t first_query)
+void attention_store_mean_zero(const struct attention_plan *plan, size_t b, size_t first_query, size_t queries)
 {
     const struct tensor *mean = &plan->results->mean_weights;
-    size_t end = size_min(first_query + QUERY_TILE, plan->Tq);
-    for (size_t i = first_query; i < end; i++)
+    for (size_t i = first_query; i < first_query + queries; i++)
         for (size_t j = 0; j < mean->shape[2] && attention_query_selected(plan, i); j++)
             tensor_set_real(mean, mean_row_at(mean, b, i - plan->selection.query_first), (ptrdiff_t)j * mean->stride[2], 0);
 }

@@ -5,7 +5,7 @@ static bool NAME(value_is_nonfinite)(const struct NAME(state) *state, size_t j)
 {
     const struct attention_plan *plan = state->plan;
     if (!plan->split_kv)
-        return plan->nonfinite_values[NAME(group_head)(state) * plan->Tk + j] != 0;
+        return plan->nonfinite_values[state->unit_keys + (j - state->block->sequence->first_key)] != 0;
     return !plan->kernels->KERNEL(finite_row)(tensor_row(&plan->params->value, state->block->b, state->block->g, j), plan->Dv);
 }
 
@@ -70,9 +70,10 @@ static void NAME(values_set)(struct NAME(state) *state, const struct NAME(tile) 
     const struct tensor *value = &plan->params->value;
     product->panel_columns = plan->value_panel;
     if (!plan->values_in_place) {
-        size_t first = NAME(group_head)(state) * plan->value_panel_count * plan->Tk + tile->first;
+        const struct attention_sequence_plan *sequence = state->block->sequence;
+        size_t first = state->unit_keys * plan->value_panel_count + (tile->first - sequence->first_key);
         product->panels = (const REAL *)plan->value_panels + first * plan->value_panel;
-        product->panel_stride = plan->Tk * plan->value_panel;
+        product->panel_stride = attention_panel_keys(plan, sequence) * plan->value_panel;
         product->panel_row_stride = plan->value_panel;
         return;
     }

@@ -97,6 +97,74 @@ static void draw_positions(struct attention_case *c, struct draw *draw)
     }
 }
 
+/* Ids that lie in pieces, in order or not, and now and then are negative; or every token's own draw. */
+static int64_t *case_ids(const struct attention_case *c, size_t tokens, struct token_ids *ret, struct draw *draw)
+{
+    int64_t *ids = test_alloc(c->dims.B * tokens, sizeof *ids), id = 0;
+    bool scattered = draw_chance(draw, 0.2), ordered = draw_chance(draw, 0.7);
+    double change = draw_chance(draw, 0.5) ? 0.02 : 0.2;
+    for (size_t k = 0; k < c->dims.B * tokens; k++) {
+        if (scattered || draw_chance(draw, change) || k % tokens == 0)
+            id = ordered && !scattered && k % tokens > 0 ? id + 1 : draw_integer(draw, -1, 4);
+        ids[k] = id;
+    }
+    ret->ids = ids;
+    ret->item_stride = tokens;
+    return ids;
+}
+
+/* Ends of `count` parts of [0, tokens], in order. */
+static void draw_cuts(struct draw *draw, size_t tokens, size_t count, size_t *ret)
+{
+    for (size_t k = 0; k < count; k++) {
+        size_t cut = k + 1 == count ? tokens : draw_size(draw, 0, tokens), at = k;
+        for (; at > 0 && ret[at - 1] > cut; at--)
+            ret[at] = ret[at - 1];
+        ret[at] = cut;
+    }
+}
+
+static void draw_sequences(struct attention_case *c, struct draw *draw)
+{
+    size_t query_ends[9], key_ends[9], count = draw_size(draw, 1, 9);
+    draw_cuts(draw, c->dims.Tq, count, query_ends);
+    draw_cuts(draw, c->dims.Tk, count, key_ends);
+    c->params.sequences = c->sequences = test_alloc(count, sizeof *c->sequences);
+    c->params.sequence_count = count;
+    for (size_t s = 0; s < count; s++) {
+        struct attention_sequence *sequence = &c->sequences[s];
+        sequence->first_query = s > 0 ? query_ends[s - 1] : 0;
+        sequence->first_key = s > 0 ? key_ends[s - 1] : 0;
+        sequence->queries = query_ends[s] - sequence->first_query;
+        sequence->keys = key_ends[s] - sequence->first_key;
+    }
+}
+
+static void draw_rules(struct attention_case *c, struct draw *draw)
+{
+    int64_t Tk = (int64_t)c->dims.Tk;
+    if (c->options & CASE_SEGMENTS) {
+        c->ids[0] = case_ids(c, c->dims.Tq, &c->params.query_segments, draw);
+        c->ids[1] = case_ids(c, c->dims.Tk, &c->params.key_segments, draw);
+    }
+    if (c->options & CASE_SPANS) {
+        c->ids[2] = case_ids(c, c->dims.Tq, &c->params.query_spans, draw);
+        c->ids[3] = case_ids(c, c->dims.Tk, &c->params.key_spans, draw);
+    }
+    if ((c->options & CASE_SEQUENCES) && c->dims.B == 1)
+        draw_sequences(c, draw);
+    if (c->options & CASE_CHUNKS)
+        c->params.chunk_size = draw_integer(draw, 1, Tk + 2);
+    if (c->options & CASE_SINK_TOKENS)
+        c->params.num_sink_tokens = draw_integer(draw, 1, draw_chance(draw, 0.7) ? 4 : Tk + 2);
+    if (c->options & CASE_PREFIX) {
+        size_t count = c->sequences ? c->params.sequence_count : c->dims.B;
+        c->params.prefix_lengths = c->prefix_lengths = test_alloc(count, sizeof *c->prefix_lengths);
+        for (size_t k = 0; k < count; k++)
+            c->prefix_lengths[k] = draw_integer(draw, -1, Tk + 2);
+    }
+}
+
 static void draw_heads(struct attention_case *c, struct draw *draw)
 {
     if (c->options & CASE_ALIBI) {
@@ -147,9 +215,10 @@ static void draw_mask(struct attention_case *c, struct draw *draw)
 
 static void describe(struct attention_case *c)
 {
-    static const char *const names[] = {"causal",  "offsets",         "lengths",       "window",       "softcap",
-                                        "alibi",   "sinks",           "bool mask",     "added mask",   "scale",
-                                        "strides", "query positions", "key positions", "query lengths"};
+    static const char *const names[] = {"causal",  "offsets",         "lengths",       "window",        "softcap",
+                                        "alibi",   "sinks",           "bool mask",     "added mask",    "scale",
+                                        "strides", "query positions", "key positions", "query lengths", "segments",
+                                        "spans",   "prefix",          "chunks",        "sink tokens",   "sequences"};
     const struct attention_dims *n = &c->dims;
     size_t used = (size_t)snprintf(
         c->text, sizeof c->text, "seed %" PRIu64 " %s float%zu B %zu H %zu/%zu Tq %zu Tk %zu D %zu Dv %zu", c->seed,
@@ -175,6 +244,7 @@ void attention_case_init(struct attention_case *c, const struct attention_dims *
         c->params.softcap = (double)(float)c->params.softcap;
     draw_bounds(c, &draw);
     draw_positions(c, &draw);
+    draw_rules(c, &draw);
     draw_heads(c, &draw);
     if (options & (CASE_BOOL_MASK | CASE_ADDED_MASK))
         draw_mask(c, &draw);
@@ -186,6 +256,10 @@ void attention_case_done(struct attention_case *c)
     free(c->query_offsets);
     free(c->query_positions);
     free(c->key_positions);
+    free(c->prefix_lengths);
+    for (size_t k = 0; k < sizeof c->ids / sizeof *c->ids; k++)
+        free(c->ids[k]);
+    free(c->sequences);
     free(c->query_lengths);
     free(c->key_lengths);
     free(c->alibi_slopes);
@@ -207,6 +281,13 @@ struct attention_case attention_case_item(const struct attention_case *c, size_t
         if (positions[k]->first)
             positions[k]->first += b;
     }
+    struct token_ids *const ids[] = {&item.params.query_segments, &item.params.key_segments, &item.params.query_spans,
+                                     &item.params.key_spans};
+    for (size_t k = 0; k < 4; k++)
+        if (ids[k]->ids)
+            ids[k]->ids += b * ids[k]->item_stride;
+    if (item.params.prefix_lengths && !item.params.sequences)
+        item.params.prefix_lengths += b;
     if (item.params.query_lengths)
         item.params.query_lengths += b;
     if (item.params.key_lengths)

@@ -39,8 +39,15 @@ enum case_option {
     CASE_QUERY_POSITIONS = 1 << 11, /* in any order, negative ones too */
     CASE_KEY_POSITIONS = 1 << 12,   /* in order or rolled */
     CASE_QUERY_LENGTHS = 1 << 13,
+    CASE_SEGMENTS = 1 << 14, /* in one piece each or scattered, some negative */
+    CASE_SPANS = 1 << 15,
+    CASE_PREFIX = 1 << 16,
+    CASE_CHUNKS = 1 << 17,
+    CASE_SINK_TOKENS = 1 << 18,
+    CASE_SEQUENCES = 1 << 19, /* items of one alone: the tokens are packed of several sequences, empty ones among them */
 };
-#define CASE_OPTIONS_ALL ((1U << 14) - 1)
+#define CASE_OPTIONS_ALL ((1U << 14) - 1) /* without the rules that follow, which together mask most rows */
+#define CASE_RULES (((1U << 20) - 1) & ~CASE_OPTIONS_ALL)
 
 struct attention_case {
     struct attention_params params;
@@ -48,7 +55,9 @@ struct attention_case {
     unsigned options;
     uint64_t seed;
     struct view_pool pool; /* owns the tensors' memory */
-    int64_t *query_offsets, *query_positions, *key_positions;
+    int64_t *query_offsets, *query_positions, *key_positions, *prefix_lengths;
+    int64_t *ids[4]; /* segments of queries and keys, spans of queries and keys */
+    struct attention_sequence *sequences;
     size_t *query_lengths, *key_lengths;
     double *alibi_slopes, *sinks;
     char text[400]; /* the case in words, for a failure's message; the kernels are those in use at its init */

@@ -53,7 +53,57 @@ static int64_t distance_behind(const struct attention_params *params, size_t b, 
 
 static bool is_padding(const struct attention_params *params, size_t b, size_t i)
 {
-    return params->query_lengths && i >= params->query_lengths[b];
+    return (params->query_lengths && i >= params->query_lengths[b]) ||
+           (params->query_segments.ids && params->query_segments.ids[b * params->query_segments.item_stride + i] < 0);
+}
+
+/* The packed sequence that query i is in; the item where none are packed. */
+static size_t sequence_of(const struct attention_params *params, size_t b, size_t i)
+{
+    for (size_t s = 0; s < params->sequence_count; s++)
+        if (i >= params->sequences[s].first_query && i < params->sequences[s].first_query + params->sequences[s].queries)
+            return s;
+    return b;
+}
+
+static bool share_id(const struct token_ids *query, const struct token_ids *key, size_t b, size_t i, size_t j)
+{
+    int64_t id = query->ids[b * query->item_stride + i];
+    return id >= 0 && id == key->ids[b * key->item_stride + j];
+}
+
+static bool causal_bans(const struct attention_params *params, size_t b, size_t i, size_t j)
+{
+    int64_t key = position_of(&params->key_positions, b, j);
+    if (!params->causal || key <= position_of(&params->query_positions, b, i))
+        return false;
+    if (params->prefix_lengths && key < params->prefix_lengths[sequence_of(params, b, i)])
+        return false;
+    return !(params->query_spans.ids && share_id(&params->query_spans, &params->key_spans, b, i, j));
+}
+
+static bool window_bans(const struct attention_params *params, size_t b, size_t i, size_t j)
+{
+    int64_t behind = distance_behind(params, b, i, j);
+    if (params->num_sink_tokens > 0 && position_of(&params->key_positions, b, j) < params->num_sink_tokens)
+        return false;
+    return (params->window_left >= 0 && behind > params->window_left) ||
+           (params->window_right >= 0 && -behind > params->window_right);
+}
+
+/* Sequences, segments and chunks. */
+static bool part_bans(const struct attention_params *params, size_t b, size_t i, size_t j)
+{
+    if (params->sequences) {
+        const struct attention_sequence *s = &params->sequences[sequence_of(params, b, i)];
+        if (j < s->first_key || j >= s->first_key + s->keys)
+            return true;
+    }
+    if (params->query_segments.ids && !share_id(&params->query_segments, &params->key_segments, b, i, j))
+        return true;
+    double n = (double)params->chunk_size;
+    return params->chunk_size > 0 && floor((double)position_of(&params->query_positions, b, i) / n) !=
+                                         floor((double)position_of(&params->key_positions, b, j) / n);
 }
 
 static bool mask_bans(const struct tensor *mask, size_t b, size_t h, size_t i, size_t j)
@@ -69,18 +119,8 @@ static bool mask_bans(const struct tensor *mask, size_t b, size_t h, size_t i, s
 
 bool oracle_is_masked(const struct attention_params *params, size_t b, size_t h, size_t i, size_t j)
 {
-    int64_t behind = distance_behind(params, b, i, j);
-    if (is_padding(params, b, i))
-        return true;
-    if (mask_bans(&params->mask, b, h, i, j))
-        return true;
-    if (params->causal && behind < 0)
-        return true;
-    if (params->window_left >= 0 && behind > params->window_left)
-        return true;
-    if (params->window_right >= 0 && -behind > params->window_right)
-        return true;
-    return params->key_lengths && j >= params->key_lengths[b];
+    return is_padding(params, b, i) || mask_bans(&params->mask, b, h, i, j) || causal_bans(params, b, i, j) ||
+           window_bans(params, b, i, j) || part_bans(params, b, i, j) || (params->key_lengths && j >= params->key_lengths[b]);
 }
 
 /* The score of one query and one key through all stages before the softmax. */

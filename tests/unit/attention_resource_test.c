@@ -206,7 +206,7 @@ static size_t cost_of(const struct attention_dims *n, unsigned options, unsigned
 }
 
 #define MEBIBYTE ((size_t)1 << 20)
-#define QUERY_BYTES 16 /* what the rules leave each query of an item */
+#define QUERY_BYTES 17 /* what the rules leave each query of an item, and a bit for the item */
 
 /* 16384 tokens of 64 channels, causal: T*T floats would be 1 GiB. */
 static void cost_grows_with_keys_only(void **state)
