@@ -90,9 +90,12 @@ void body_recycle(struct body *body)
 {
     if (body->mapped == NULL)
         return;
+    const void *own = body->mapped;
     memory_cache_put(&body->budget->cache, &body->mapped, &body->mapped_bytes);
     body->data = NULL;
     body->bytes = 0;
+    if (body->mapped != own)
+        budget_release_body(body->budget, &body->share);
 }
 
 void body_done(struct body *body)

@@ -22,7 +22,7 @@ struct body {
     size_t bytes;              /* arrived */
     size_t capacity_bytes;     /* allocated */
     size_t bytes_max;          /* Content-Length, or the limit where the length is not known */
-    struct budget_share share; /* at least capacity_bytes */
+    struct budget_share share; /* at least capacity_bytes, until body_recycle */
 };
 
 /* `length_known`: bytes_max will arrive, unless the client breaks off. */
@@ -32,8 +32,8 @@ void body_init(struct body *body, struct budget *budget, size_t bytes_max, bool 
  * Fails  no_memory: the budget or the machine has none left. */
 bool body_append(struct body *body, const char *data, size_t bytes, struct error *err) __attribute__((warn_unused_result));
 
-/* Gives a large body's pages to the next large body, at once and without a system call. The bytes are no longer needed; body_done
- * follows, and may do so later. */
+/* Gives a large body's pages and its share of the budget to the next large body, at once and without a system call, unless larger
+ * pages wait for one already. The bytes are no longer needed; body_done follows, and may do so later. */
 void body_recycle(struct body *body);
 
 /* Frees the bytes and releases their share of the budget. Safe on a zeroed body, and twice. */

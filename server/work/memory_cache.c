@@ -64,7 +64,7 @@ bool memory_cache_is_trimmed(struct memory_cache *cache)
 void memory_cache_put(struct memory_cache *cache, void **mapped, size_t *bytes)
 {
     sync_lock(&cache->mutex);
-    if (cache->mapping == NULL || cache->mapping_bytes < *bytes) {
+    if (cache->mapping == NULL || cache->mapping_bytes <= *bytes) {
         void *displaced = cache->mapping;
         size_t displaced_bytes = displaced != NULL ? cache->mapping_bytes : 0;
         cache->mapping = *mapped;

@@ -37,7 +37,7 @@ void memory_cache_trim_when_idle(struct memory_cache *cache);
 /* False while memory_cache_trim_when_idle still has memory to return. */
 bool memory_cache_is_trimmed(struct memory_cache *cache);
 
-/* Keeps a mapping from mmap whose content is no longer needed, if it is larger than the kept one. Takes ownership of *mapped and
+/* Keeps a mapping from mmap whose content is no longer needed, if it is no smaller than the kept one. Takes ownership of *mapped and
  * *bytes, and sets them to the mapping that it displaced or declined, which the caller owns; NULL: none. Makes no system call. */
 void memory_cache_put(struct memory_cache *cache, void **mapped, size_t *bytes);
 
