@@ -8,6 +8,7 @@
 #include "api/json/writer.h"
 #include "api/number/write.h"
 #include "api/protocol/return_read.h"
+#include "api/protocol/rope_read.h"
 
 struct decoder;
 typedef bool decode_function(const struct decoder *d, const json_t *value);
@@ -229,31 +230,52 @@ static bool decode_sinks(const struct decoder *d, const json_t *value)
 
 static bool decode_rope(const struct decoder *d, const json_t *value)
 {
-    static const char *const names[] = {"style", "base", "dims", NULL};
-    struct request *request = d->request;
+    return rope_read(d->extract, value, &d->request->rope, d->err);
+}
+
+/* true, false, or weights, which imply true. */
+static bool decode_norm(const struct decoder *d, const json_t *value, const char *pointer, bool *ret,
+                        struct tensor_input *ret_weights)
+{
+    static const char expected[] = "true, false or weights, one a dimension of a head or of all heads,";
+    *ret = value != NULL && !json_is_false(value);
+    if (value == NULL || json_is_boolean(value))
+        return true;
+    if (!json_is_object(value) && !json_is_array(value))
+        return document_refuse(d->extract, value, pointer, expected, d->err);
+    if (!tensor_input_read(d->extract, value, pointer, TENSOR_INPUT_NUMBERS, ret_weights, d->err))
+        return false;
+    if (ret_weights->kind == TENSOR_INPUT_DRAWN || tensor_input_is_bool(ret_weights))
+        return document_refuse(d->extract, value, pointer, expected, d->err);
+    return true;
+}
+
+static bool decode_qk_norm(const struct decoder *d, const json_t *value)
+{
+    static const char *const names[] = {"query", "key", "type", "eps", "order", NULL};
+    static const char *const types[] = {"rms", "l2", NULL}, *const orders[] = {"before_rope", "after_rope", NULL};
+    struct qk_norm_request *norm = &d->request->qk_norm;
     if (!json_is_object(value))
-        return document_refuse(d->extract, value, d->pointer, "an object with \"style\": \"interleaved\" or \"half\"", d->err);
+        return document_refuse(d->extract, value, d->pointer, "an object, as {\"query\": true, \"key\": true}", d->err);
     if (!document_known(value, d->pointer, names, d->err))
         return false;
-    const json_t *style = document_member(value, "style");
-    const json_t *base = document_member(value, "base");
-    const json_t *dims = document_member(value, "dims");
-    size_t choice = 0;
-    request->has_rope = true;
-    request->rope_base = 10000;
-    if (style == NULL)
-        return error_set_at(d->err, ERROR_INVALID, "/rope/style",
-                            "style is missing: models disagree, so it has no default; \"interleaved\" pairs dimensions 2i and "
-                            "2i+1, \"half\" pairs i and i + dims/2");
-    if (!document_choice(d->extract, style, "/rope/style", request_rope_style_names, &choice, d->err))
+    const json_t *type = document_member(value, "type"), *order = document_member(value, "order");
+    const json_t *eps = document_member(value, "eps");
+    size_t type_choice = 0, order_choice = 0;
+    d->request->has_qk_norm = true;
+    norm->eps = 1e-6;
+    if (!decode_norm(d, document_member(value, "query"), "/qk_norm/query", &norm->query, &norm->query_weights) ||
+        !decode_norm(d, document_member(value, "key"), "/qk_norm/key", &norm->key, &norm->key_weights))
         return false;
-    request->rope_style = (enum request_rope_style)choice;
-    if (base != NULL && !document_number(d->extract, base, "/rope/base", &request->rope_base, d->err))
+    if (type != NULL && !document_choice(d->extract, type, "/qk_norm/type", types, &type_choice, d->err))
         return false;
-    if (!(request->rope_base >= REQUEST_ROPE_BASE_MIN))
-        return document_refuse(d->extract, base, "/rope/base", "a number above 0 (at least 1e-200)", d->err);
-    request->has_rope_dims = dims != NULL;
-    return dims == NULL || document_integer(d->extract, dims, "/rope/dims", 0, REQUEST_HEADS_MAX, &request->rope_dims, d->err);
+    if (order != NULL && !document_choice(d->extract, order, "/qk_norm/order", orders, &order_choice, d->err))
+        return false;
+    norm->l2 = type_choice == 1;
+    norm->after_rope = order_choice == 1;
+    if (eps != NULL && !document_number(d->extract, eps, "/qk_norm/eps", &norm->eps, d->err))
+        return false;
+    return norm->eps >= 0 || document_refuse(d->extract, eps, "/qk_norm/eps", "a number from 0 on", d->err);
 }
 
 static bool decode_lse_base(const struct decoder *d, const json_t *value)
@@ -365,6 +387,7 @@ static const struct field fields[] = {
     {.name = "softcap", .decode = decode_softcap},
     {.name = "alibi", .decode = decode_alibi},
     {.name = "rope", .decode = decode_rope},
+    {.name = "qk_norm", .decode = decode_qk_norm},
     {.name = "sinks", .decode = decode_sinks},
     {.name = "lse_base", .decode = decode_lse_base},
     {.name = "seed", .decode = decode_seed},

@@ -10,10 +10,11 @@
 
 size_t conventions_bytes_max(const struct plan *plan)
 {
-    size_t slopes = plan->request->alibi ? plan->H : 0;
-    size_t heads = plan->request->select.head_count;
-    size_t offsets = plan->request->integers[INTEGERS_QUERY_OFFSET].is_list ? plan->B : 0;
-    return size_add(APPLIED_BYTES_MAX, size_multiply(NUMBER_BYTES_MAX, size_add(size_add(slopes, heads), offsets)));
+    size_t numbers = plan->request->alibi ? plan->H : 0;
+    numbers = size_add(numbers, plan->request->select.head_count);
+    numbers = size_add(numbers, plan->request->integers[INTEGERS_QUERY_OFFSET].is_list ? plan->B : 0);
+    numbers = size_add(numbers, size_multiply(plan->rope.frequency_sets, plan->rope.dims / 2 + 1));
+    return size_add(APPLIED_BYTES_MAX, size_multiply(NUMBER_BYTES_MAX, numbers));
 }
 
 /* A name that needs no escapes, in quotes, of which `before` has the first. */
@@ -54,6 +55,77 @@ static void write_member(struct writer *writer, const char *before, int64_t valu
     writer_signed(writer, value);
 }
 
+static void write_numbers(struct writer *writer, const double *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        writer_add(writer, i > 0 ? "," : "[");
+        writer_number(writer, numbers[i], DTYPE_F64, -1);
+    }
+    writer_add(writer, count > 0 ? "]" : "[]");
+}
+
+/* The frequencies in use: [dims/2], or [B,dims/2] where each item's length decides; or which tables stand in their place. */
+static void write_frequencies(struct writer *writer, const struct evaluation *evaluation)
+{
+    const struct plan_rope *rope = &evaluation->plan->rope;
+    bool per_item = rope_scaling_uses_length(&rope->scaling) && !evaluation->plan->request->rope.has_length;
+    size_t pairs = rope->dims / 2;
+    writer_add(writer, per_item ? ",\"inverse_frequencies\":[" : ",\"inverse_frequencies\":");
+    for (size_t set = 0; set < rope->frequency_sets; set++) {
+        writer_add(writer, set > 0 ? "," : "");
+        write_numbers(writer, evaluation->rope.frequencies + set * pairs, pairs);
+    }
+    writer_add(writer, per_item ? "]" : "");
+    writer_add(writer, ",\"attention_factor\":");
+    writer_number(writer, rope->attention_factor, DTYPE_F64, -1);
+    if (rope_scaling_uses_length(&rope->scaling)) {
+        writer_add(writer, ",\"length\":");
+        if (per_item)
+            write_numbers(writer, evaluation->rope.lengths, pairs > 0 ? rope->frequency_sets : 0);
+        else
+            writer_number(writer, (double)evaluation->plan->request->rope.length, DTYPE_F64, -1);
+    }
+}
+
+static void write_rope(struct writer *writer, const struct evaluation *evaluation)
+{
+    const struct plan *plan = evaluation->plan;
+    const struct rope_request *request = &plan->request->rope;
+    bool computed = !plan->rope.tables && request->tensors[ROPE_FREQUENCIES].kind == TENSOR_INPUT_ABSENT;
+    write_name(writer, ",\"rope\":{\"style\":\"", rope_style_names[request->style]);
+    write_member(writer, ",\"dims\":", (int64_t)plan->rope.dims);
+    if (computed) {
+        writer_add(writer, ",\"base\":");
+        writer_number(writer, plan->rope.base, DTYPE_F64, -1);
+        write_name(writer, ",\"rope_type\":\"", rope_type_names[plan->rope.scaling.type]);
+    }
+    if (plan->rope.tables)
+        writer_add(writer, plan->rope.by_token ? ",\"tables\":\"by_token\"" : ",\"tables\":\"by_position\"");
+    else
+        write_frequencies(writer, evaluation);
+    for (size_t axis = 0; axis < ROPE_AXES && request->has_section; axis++)
+        write_member(writer, axis == 0 ? ",\"mrope_section\":[" : ",", request->section[axis]);
+    if (request->has_section)
+        writer_add(writer, request->interleaved_axes ? "],\"mrope_interleaved\":true" : "],\"mrope_interleaved\":false");
+    writer_add(writer, "}");
+}
+
+/* How many numbers are scaled together: a head's, or all heads'. */
+static void write_norm(struct writer *writer, const struct plan *plan)
+{
+    const struct qk_norm_request *norm = &plan->request->qk_norm;
+    static const char *const over[] = {"\"head\"", "\"all_heads\""};
+    writer_add(writer, ",\"qk_norm\":{\"query\":");
+    writer_add(writer, norm->query ? over[plan->norm_all_heads[0]] : "false");
+    writer_add(writer, ",\"key\":");
+    writer_add(writer, norm->key ? over[plan->norm_all_heads[1]] : "false");
+    write_name(writer, ",\"type\":\"", norm->l2 ? "l2" : "rms");
+    writer_add(writer, ",\"eps\":");
+    writer_number(writer, norm->eps, DTYPE_F64, -1);
+    write_name(writer, ",\"order\":\"", norm->after_rope ? "after_rope" : "before_rope");
+    writer_add(writer, "}");
+}
+
 static void write_biases(struct writer *writer, const struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
@@ -75,13 +147,10 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
         }
         writer_add(writer, "]");
     }
-    if (request->has_rope) {
-        write_name(writer, ",\"rope\":{\"style\":\"", request_rope_style_names[request->rope_style]);
-        writer_add(writer, ",\"base\":");
-        writer_number(writer, request->rope_base, DTYPE_F64, -1);
-        write_member(writer, ",\"dims\":", (int64_t)plan->rope_dims);
-        writer_add(writer, "}");
-    }
+    if (request->rope.given)
+        write_rope(writer, evaluation);
+    if (request->has_qk_norm)
+        write_norm(writer, plan);
     if (request->sinks.kind != TENSOR_INPUT_ABSENT)
         writer_add(writer, ",\"sinks\":true");
     if (request->has_lse_base)

@@ -39,6 +39,15 @@ static const struct named_input named_inputs[] = {
     {"key_positions", offsetof(struct request, integers[INTEGERS_KEY_POSITIONS].list), TENSOR_INPUT_INTEGERS},
     {"alibi", offsetof(struct request, alibi_slopes), TENSOR_INPUT_NUMBERS},
     {"sinks", offsetof(struct request, sinks), TENSOR_INPUT_NUMBERS},
+    {"rope.inverse_frequencies", offsetof(struct request, rope.tensors[ROPE_FREQUENCIES]), TENSOR_INPUT_NUMBERS},
+    {"rope.cos", offsetof(struct request, rope.tensors[ROPE_COS]), TENSOR_INPUT_NUMBERS},
+    {"rope.sin", offsetof(struct request, rope.tensors[ROPE_SIN]), TENSOR_INPUT_NUMBERS},
+    {"rope.query_positions", offsetof(struct request, rope.tensors[ROPE_QUERY_POSITIONS]), TENSOR_INPUT_INTEGERS},
+    {"rope.key_positions", offsetof(struct request, rope.tensors[ROPE_KEY_POSITIONS]), TENSOR_INPUT_INTEGERS},
+    {"rope.scaling.short_factor", offsetof(struct request, rope.tensors[ROPE_SHORT_FACTOR]), TENSOR_INPUT_NUMBERS},
+    {"rope.scaling.long_factor", offsetof(struct request, rope.tensors[ROPE_LONG_FACTOR]), TENSOR_INPUT_NUMBERS},
+    {"qk_norm.query", offsetof(struct request, qk_norm.query_weights), TENSOR_INPUT_NUMBERS},
+    {"qk_norm.key", offsetof(struct request, qk_norm.key_weights), TENSOR_INPUT_NUMBERS},
     {"projection.key", offsetof(struct request, weights[PROJECTION_KEY]), TENSOR_INPUT_NUMBERS},
     {"projection.query", offsetof(struct request, weights[PROJECTION_QUERY]), TENSOR_INPUT_NUMBERS},
     {"projection.value", offsetof(struct request, weights[PROJECTION_VALUE]), TENSOR_INPUT_NUMBERS},
@@ -215,6 +224,8 @@ static bool resolve(struct file *file)
         if (!resolve_integers(file, (enum request_integers)i))
             return false;
     request->alibi |= request->alibi_slopes.kind == TENSOR_INPUT_BYTES;
+    request->qk_norm.query |= request->qk_norm.query_weights.kind == TENSOR_INPUT_BYTES;
+    request->qk_norm.key |= request->qk_norm.key_weights.kind == TENSOR_INPUT_BYTES;
     return true;
 }
 

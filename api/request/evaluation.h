@@ -18,6 +18,15 @@ struct evaluation_memory {
     size_t cost_bytes;   /* SIZE_MAX where it overflows */
 };
 
+/* Of rotary positions, core/rope.h; as many of each as the plan needs. */
+struct evaluation_rope {
+    double *frequencies, *lengths; /* [sets,dims/2]; [sets]: the lengths that they are for */
+    double *short_factors, *long_factors;
+    double *cosines, *sines;                      /* [rows,dims/2] */
+    unsigned char *axes;                          /* [dims/2] */
+    struct tensor query_positions, key_positions; /* (axes,B,T) */
+};
+
 struct evaluation {
     const struct plan *plan;
     const struct extract *extract;
@@ -33,7 +42,9 @@ struct evaluation {
     double *alibi_slopes, *sinks;        /* [H] */
     size_t *head_places;                 /* [H], of the selection; NULL: all heads */
     struct attention_selection selection;
-    char *reply_buffer; /* for the protocol to write to */
+    struct evaluation_rope rope;
+    double *norm_weights[2]; /* of queries, of keys; NULL: 1 */
+    char *reply_buffer;      /* for the protocol to write to */
 
     struct attention_params params;
     struct attention_results attention;
@@ -66,6 +77,9 @@ struct result_part {
 /* Returns how many, in the order of enum request_result. */
 size_t evaluation_result_parts(const struct evaluation *evaluation, struct result_part ret[RESULT_PARTS_MAX]);
 
+/* Memory for `bytes`, or while costs are added up an address that is not to be used. */
+void *evaluation_take(struct evaluation_memory *memory, size_t bytes, struct error *err);
+
 /* Sets every tensor's shape and allocates it; `reply_bytes_max` is the size of the reply buffer. */
 bool evaluation_allocate(struct evaluation *evaluation, const struct executor *executor, size_t reply_bytes_max,
                          struct evaluation_memory *memory, struct error *err) __attribute__((warn_unused_result));
@@ -84,9 +98,6 @@ void evaluation_resolve_positions(struct evaluation *evaluation);
 /* The lists of integers. */
 bool evaluation_read_integers(struct evaluation *evaluation, const struct executor *executor, struct error *err)
     __attribute__((warn_unused_result));
-
-/* Refuses rotations by angles that a double does not hold accurately. */
-bool evaluation_check_angles(const struct evaluation *evaluation, struct error *err) __attribute__((warn_unused_result));
 
 /* Draws what the body does not hold, projects, and computes attention. `arena` is for scratch memory. */
 bool evaluation_compute(struct evaluation *evaluation, struct arena *arena, const struct executor *executor, struct error *err)

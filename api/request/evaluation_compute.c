@@ -1,12 +1,13 @@
-/* evaluation_compute.c: drawing, projections, rotation, the cache, attention, and the output projection. */
+/* evaluation_compute.c: drawing, projections, norms, rotation, the cache, attention, and the output projection. */
 #include "api/request/evaluation.h"
 
 #include <string.h>
 
+#include "api/request/evaluation_norm.h"
+#include "api/request/evaluation_rope.h"
 #include "api/request/kv_cache.h"
 #include "core/projection.h"
 #include "core/random.h"
-#include "core/rope.h"
 
 /* Draws in the order that the seed defines: x, context, value_context, key, query, value, then projections. A request that draws
  * anything has a seed. */
@@ -62,19 +63,15 @@ static bool project_tokens(struct evaluation *evaluation, const struct executor 
            project(evaluation, PROJECTION_VALUE, values_from, plan->Tnew, value->data, executor, err);
 }
 
-/* Rotates queries by their positions, and new keys by theirs, which come after the past. */
-static void rotate(struct evaluation *evaluation)
+/* Queries and new keys as attention uses them; those of the past are so already. */
+static void change_inputs(const struct evaluation *evaluation)
 {
-    const struct plan *plan = evaluation->plan;
-    if (plan->rope_dims == 0)
-        return;
-    const struct rope rope = {.interleaved = plan->request->rope_style == ROPE_INTERLEAVED,
-                              .dims = plan->rope_dims,
-                              .base = plan->request->rope_base};
-    struct tensor key =
-        plan_heads_view(plan, plan->layout, evaluation->results[RESULT_KEY].data, plan->Hkv, plan->Tnew, plan->D);
-    rope_apply(&rope, &evaluation->params.query, &evaluation->params.query_positions, 0);
-    rope_apply(&rope, &key, &evaluation->params.key_positions, plan->Tpast);
+    const struct request *request = evaluation->plan->request;
+    if (request->has_qk_norm && !request->qk_norm.after_rope)
+        evaluation_norm_apply(evaluation);
+    evaluation_rope_apply(evaluation);
+    if (request->has_qk_norm && request->qk_norm.after_rope)
+        evaluation_norm_apply(evaluation);
 }
 
 static bool attention_wanted(const struct evaluation *evaluation)
@@ -91,7 +88,7 @@ bool evaluation_compute(struct evaluation *evaluation, struct arena *arena, cons
     draw(evaluation);
     if (plan->from_tokens && !project_tokens(evaluation, executor, err))
         return false;
-    rotate(evaluation);
+    change_inputs(evaluation);
     kv_cache_concatenate(evaluation);
     if (executor_stopped(executor))
         return executor_set_stopped(err);

@@ -3,12 +3,14 @@
 
 #include <stdlib.h>
 
+#include "api/request/evaluation_norm.h"
+#include "api/request/evaluation_rope.h"
 #include "core/size.h"
 
 /* Stands in for memory while costs are added up: its address is not NULL and is never dereferenced. */
 static max_align_t no_memory;
 
-static void *allocate(struct evaluation_memory *memory, size_t bytes, struct error *err)
+void *evaluation_take(struct evaluation_memory *memory, size_t bytes, struct error *err)
 {
     memory->cost_bytes = size_add(memory->cost_bytes, arena_cost(bytes));
     return memory->arena == NULL ? &no_memory : arena_alloc(memory->arena, bytes, err);
@@ -19,7 +21,7 @@ static bool allocate_tensor(struct evaluation_memory *memory, enum dtype dtype, 
                             struct tensor *ret, struct error *err)
 {
     *ret = tensor_contiguous(NULL, dtype, rank, shape);
-    ret->data = allocate(memory, size_multiply(shape_count(rank, shape), dtype_bytes(dtype)), err);
+    ret->data = evaluation_take(memory, size_multiply(shape_count(rank, shape), dtype_bytes(dtype)), err);
     return ret->data != NULL;
 }
 
@@ -77,7 +79,7 @@ static bool allocate_tokens(struct evaluation *evaluation, struct evaluation_mem
 {
     const struct plan *plan = evaluation->plan;
     const struct tensor_input *inputs = plan->request->tensors;
-    bool rotated = plan->rope_dims > 0; /* in place: query and key need memory of their own */
+    bool changed = plan_changes_inputs(plan); /* in place: query and key need memory of their own */
     for (size_t i = REQUEST_X; i <= REQUEST_VALUE_CONTEXT; i++) {
         if (!allocate_input(memory, plan->dtype, &inputs[i], &evaluation->tensors[i], err))
             return false;
@@ -90,7 +92,7 @@ static bool allocate_tokens(struct evaluation *evaluation, struct evaluation_mem
         share_result(evaluation, RESULT_KEY, from);
         share_result(evaluation, RESULT_VALUE, evaluation->tensors[plan_source(plan, PROJECTION_VALUE)].data);
     }
-    if ((own || rotated) &&
+    if ((own || changed) &&
         (!allocate_result(evaluation, memory, RESULT_QUERY, err) || !allocate_result(evaluation, memory, RESULT_KEY, err)))
         return false;
     if (own && !allocate_result(evaluation, memory, RESULT_VALUE, err))
@@ -108,9 +110,9 @@ static bool allocate_inputs(struct evaluation *evaluation, struct evaluation_mem
         return false;
     if (plan->from_tokens)
         return allocate_tokens(evaluation, memory, err);
-    bool rotated = plan->rope_dims > 0; /* in place */
-    return allocate_given(evaluation, memory, REQUEST_QUERY, RESULT_QUERY, rotated, err) &&
-           allocate_given(evaluation, memory, REQUEST_KEY, RESULT_KEY, rotated, err) &&
+    bool changed = plan_changes_inputs(plan); /* in place */
+    return allocate_given(evaluation, memory, REQUEST_QUERY, RESULT_QUERY, changed, err) &&
+           allocate_given(evaluation, memory, REQUEST_KEY, RESULT_KEY, changed, err) &&
            allocate_given(evaluation, memory, REQUEST_VALUE, RESULT_VALUE, false, err) &&
            allocate_input(memory, plan->dtype, &inputs[REQUEST_PAST_KEY], &evaluation->tensors[REQUEST_PAST_KEY], err) &&
            allocate_input(memory, plan->dtype, &inputs[REQUEST_PAST_VALUE], &evaluation->tensors[REQUEST_PAST_VALUE], err);
@@ -131,7 +133,7 @@ static bool allocate_present(struct evaluation *evaluation, struct evaluation_me
 static bool allocate_lengths(const struct evaluation *evaluation, struct evaluation_memory *memory, size_t **ret,
                              struct error *err)
 {
-    *ret = allocate(memory, size_multiply(evaluation->plan->B, sizeof **ret), err);
+    *ret = evaluation_take(memory, size_multiply(evaluation->plan->B, sizeof **ret), err);
     return *ret != NULL;
 }
 
@@ -142,10 +144,10 @@ static bool allocate_integers(struct evaluation *evaluation, struct evaluation_m
     for (size_t i = 0; i < REQUEST_INTEGERS; i++) {
         const struct integers_input *input = &request->integers[i];
         size_t bytes = size_multiply(shape_count(input->list.rank, input->list.shape), sizeof(int64_t));
-        if (input->given && input->is_list && (evaluation->integers[i] = allocate(memory, bytes, err)) == NULL)
+        if (input->given && input->is_list && (evaluation->integers[i] = evaluation_take(memory, bytes, err)) == NULL)
             return false;
     }
-    evaluation->query_offsets = allocate(memory, size_multiply(plan->B, sizeof *evaluation->query_offsets), err);
+    evaluation->query_offsets = evaluation_take(memory, size_multiply(plan->B, sizeof *evaluation->query_offsets), err);
     if (evaluation->query_offsets == NULL)
         return false;
     if (request->integers[INTEGERS_QUERY_LENGTHS].given &&
@@ -163,11 +165,12 @@ static bool allocate_conventions(struct evaluation *evaluation, struct evaluatio
     if (!allocate_integers(evaluation, memory, err))
         return false;
     size_t places_bytes = size_multiply(plan->H, sizeof *evaluation->head_places);
-    if (request->select.has_heads && (evaluation->head_places = allocate(memory, places_bytes, err)) == NULL)
+    if (request->select.has_heads && (evaluation->head_places = evaluation_take(memory, places_bytes, err)) == NULL)
         return false;
-    if (request->alibi && (evaluation->alibi_slopes = allocate(memory, heads_bytes, err)) == NULL)
+    if (request->alibi && (evaluation->alibi_slopes = evaluation_take(memory, heads_bytes, err)) == NULL)
         return false;
-    return request->sinks.kind == TENSOR_INPUT_ABSENT || (evaluation->sinks = allocate(memory, heads_bytes, err)) != NULL;
+    return request->sinks.kind == TENSOR_INPUT_ABSENT ||
+           (evaluation->sinks = evaluation_take(memory, heads_bytes, err)) != NULL;
 }
 
 /* The (B,H,rows,columns) view of memory, or none. */
@@ -265,7 +268,8 @@ bool evaluation_allocate(struct evaluation *evaluation, const struct executor *e
                          struct evaluation_memory *memory, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
-    if (!allocate_inputs(evaluation, memory, err) || !allocate_present(evaluation, memory, err) ||
+    if (!allocate_inputs(evaluation, memory, err) || !evaluation_rope_allocate(evaluation, memory, err) ||
+        !evaluation_norm_allocate(evaluation, memory, err) || !allocate_present(evaluation, memory, err) ||
         !allocate_conventions(evaluation, memory, err) || !allocate_results(evaluation, memory, err))
         return false;
     set_attention(evaluation);
@@ -275,6 +279,6 @@ bool evaluation_allocate(struct evaluation *evaluation, const struct executor *e
     memory->cost_bytes = size_add(memory->cost_bytes, size_multiply(size_add(rows, keys), sizeof(double)));
     memory->cost_bytes =
         size_add(memory->cost_bytes, attention_scratch_cost(&evaluation->params, &evaluation->attention, executor));
-    evaluation->reply_buffer = allocate(memory, reply_bytes_max, err);
+    evaluation->reply_buffer = evaluation_take(memory, reply_bytes_max, err);
     return evaluation->reply_buffer != NULL;
 }

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "api/request/evaluation_norm.h"
+#include "api/request/evaluation_rope.h"
 #include "core/alibi.h"
 
 /* One number a head, rounded to the precision. */
@@ -50,7 +52,7 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
     if (!evaluation_read_integers(evaluation, executor, err))
         return false;
     evaluation_resolve_positions(evaluation);
-    if (!evaluation_check_angles(evaluation, err))
+    if (!evaluation_rope_read(evaluation, err) || !evaluation_norm_read(evaluation, err))
         return false;
     return read_per_head(evaluation, &request->alibi_slopes, evaluation->alibi_slopes, err) &&
            read_per_head(evaluation, &request->sinks, evaluation->sinks, err);

@@ -47,7 +47,13 @@ struct tensor plan_heads_view(const struct plan *plan, enum plan_layout layout, 
 bool plan_uses_positions(const struct plan *plan)
 {
     const struct request *request = plan->request;
-    return request->window_left >= 0 || request->window_right >= 0 || request->alibi || plan->rope_dims > 0;
+    bool turns = plan->rope.dims > 0 && plan->rope.axes == 1 && !plan->rope.by_token;
+    return request->window_left >= 0 || request->window_right >= 0 || request->alibi || turns;
+}
+
+bool plan_changes_inputs(const struct plan *plan)
+{
+    return plan->rope.dims > 0 || plan->request->has_qk_norm;
 }
 
 bool plan_concatenates(const struct plan *plan)

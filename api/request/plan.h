@@ -33,7 +33,18 @@ struct plan {
     bool causal;
     int64_t query_offset;
     double scale, softcap; /* as applied: rounded to the precision */
-    size_t rope_dims;      /* 0: none */
+
+    struct plan_rope {
+        size_t dims; /* 0: none */
+        double base;
+        struct rope_scaling scaling; /* factors of longrope aside */
+        double attention_factor;
+        size_t frequency_sets; /* 1, or one an item where its length decides; with tables none */
+        bool tables, by_token; /* the latter: a row a token, else a row a position */
+        size_t table_rows;
+        size_t axes; /* of positions */
+    } rope;
+    bool norm_all_heads[2]; /* of queries, of keys: one norm over all heads of a token */
 
     /* What weights and scores are stored of: all, unless the request selects. */
     size_t stored_heads, first_query, stored_queries, first_key, stored_keys;
@@ -55,6 +66,9 @@ size_t plan_products(const struct plan *plan);
 
 /* True where something other than causal depends on positions. */
 bool plan_uses_positions(const struct plan *plan);
+
+/* True where queries and keys are not what the request gives or the projections make of it: they are written in place. */
+bool plan_changes_inputs(const struct plan *plan);
 
 /* True where the keys and values that attention sees are copies: the past's and the new ones concatenated, or the new ones in
  * the layout of the cache. */

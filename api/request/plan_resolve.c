@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "api/request/plan_integers.h"
+#include "api/request/plan_norm.h"
 #include "api/request/plan_results.h"
 #include "api/request/plan_return.h"
+#include "api/request/plan_rope.h"
 #include "api/request/plan_shapes.h"
 #include "core/size.h"
 
@@ -135,19 +137,6 @@ static bool resolve_scale(struct plan *plan, struct error *err)
     return true;
 }
 
-static bool resolve_rope(struct plan *plan, struct error *err)
-{
-    const struct request *request = plan->request;
-    if (!request->has_rope)
-        return true;
-    plan->rope_dims = request->has_rope_dims ? (size_t)request->rope_dims : plan->D;
-    if (plan->rope_dims > plan->D || plan->rope_dims % 2 != 0)
-        return error_set_at(err, ERROR_INVALID, "/rope/dims",
-                            "%zu dimensions to rotate, where an even number up to the head size %zu is expected",
-                            plan->rope_dims, plan->D);
-    return true;
-}
-
 static bool resolve_mask(const struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
@@ -203,7 +192,8 @@ bool plan_resolve(const struct request *request, struct plan *ret, struct error 
     if (!plan_return_resolve(ret, err))
         return false;
     plan_results_resolve(ret);
-    return plan_integers_resolve(ret, err) && resolve_causal(ret, err) && resolve_scale(ret, err) && resolve_rope(ret, err) &&
-           resolve_mask(ret, err) && resolve_per_head(ret, &request->alibi_slopes, err) &&
-           resolve_per_head(ret, &request->sinks, err) && resolve_results(ret, err);
+    return plan_integers_resolve(ret, err) && resolve_causal(ret, err) && resolve_scale(ret, err) &&
+           plan_rope_resolve(ret, err) && plan_norm_resolve(ret, err) && resolve_mask(ret, err) &&
+           resolve_per_head(ret, &request->alibi_slopes, err) && resolve_per_head(ret, &request->sinks, err) &&
+           resolve_results(ret, err);
 }

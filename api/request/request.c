@@ -60,12 +60,6 @@ const char *const request_causal_names[CAUSALS + 1] = {
     [CAUSALS] = NULL,
 };
 
-const char *const request_rope_style_names[ROPE_STYLES + 1] = {
-    [ROPE_INTERLEAVED] = "interleaved",
-    [ROPE_HALF] = "half",
-    [ROPE_STYLES] = NULL,
-};
-
 void request_init(struct request *ret)
 {
     *ret = (struct request){.window_left = -1, .window_right = -1, .dtype = DTYPE_F32};

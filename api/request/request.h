@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/request/rope_request.h"
 #include "api/request/tensor_input.h"
 
 /* Tensors by name. x to value are in the order in which a seed draws them. */
@@ -91,7 +92,6 @@ struct integers_input {
 
 enum request_layout { LAYOUT_BHTD, LAYOUT_BTHD, LAYOUTS };
 enum request_causal { CAUSAL_FALSE, CAUSAL_TRUE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT, CAUSALS };
-enum request_rope_style { ROPE_INTERLEAVED, ROPE_HALF, ROPE_STYLES };
 
 /* The names by value, NULL-terminated. */
 extern const char *const request_tensor_names[REQUEST_TENSORS + 1];
@@ -99,15 +99,20 @@ extern const char *const request_projection_names[PROJECTIONS + 1];
 extern const char *const request_result_names[RESULTS + 1];
 extern const char *const request_layout_names[LAYOUTS + 1];
 extern const char *const request_causal_names[CAUSALS + 1];
-extern const char *const request_rope_style_names[ROPE_STYLES + 1];
 
 #define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of positions and windows: exact in a double, and sums of them fit */
 #define REQUEST_HEADS_MAX INT32_MAX
 #define REQUEST_SELECT_HEADS_MAX 128
 #define REQUEST_TOP_MAX 1024 /* keys of a row in top_keys: finding them takes time that grows with their square */
-#define REQUEST_ROPE_ANGLE_MAX                                                                                                 \
-    0x1p31 /* radians: up to here doubles hold an angle to 2.2e-7; at 2^40 to 9e-5, at 2^53 not at all */
-#define REQUEST_ROPE_BASE_MIN 1e-200 /* far below it a position times a frequency may overflow, and its sine would be NaN */
+
+/* Normalisation of queries and keys. */
+struct qk_norm_request {
+    bool query, key;
+    struct tensor_input query_weights, key_weights; /* [D], or [H*D] over all heads together; absent: 1 */
+    bool l2;                                        /* else rms */
+    bool after_rope;
+    double eps;
+};
 
 /* "select": the part of queries and keys that weights and scores are stored of. */
 struct request_select {
@@ -140,11 +145,9 @@ struct request {
     struct tensor_input alibi_slopes; /* [H] */
     struct tensor_input sinks;        /* [H] */
     bool has_lse_base, lse_base_2;    /* else natural logarithms */
-    bool has_rope;
-    enum request_rope_style rope_style;
-    double rope_base;
-    bool has_rope_dims;
-    int64_t rope_dims;
+    struct rope_request rope;
+    bool has_qk_norm;
+    struct qk_norm_request qk_norm;
 
     bool has_seed;
     uint64_t seed;

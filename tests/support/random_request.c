@@ -270,5 +270,7 @@ void random_request_done(struct random_request *c)
 {
     for (size_t k = 0; k < RANDOM_TENSOR_COUNT; k++)
         free(c->tensors[k].values);
+    free(c->rope);
+    free(c->qk_norm);
     free(c->text);
 }

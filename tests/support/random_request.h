@@ -9,6 +9,7 @@
  *
  *   random_request.c          which sizes, tensors and projections
  *   random_request_fields.c   all but the tensors of tokens
+ *   random_request_rope.c     rotary positions and norms
  *   random_request_json.c     the text */
 #ifndef ATTND_TESTS_SUPPORT_RANDOM_REQUEST_H
 #define ATTND_TESTS_SUPPORT_RANDOM_REQUEST_H
@@ -91,9 +92,7 @@ struct random_request {
     double softcap;       /* 0: left out */
     const char *lse_base; /* NULL: left out */
     const char *alibi;    /* "true" or "false"; NULL: left out, or the tensor */
-    bool has_rope, rope_half, has_rope_base, has_rope_dims;
-    double rope_base;
-    size_t rope_dims;
+    char *rope, *qk_norm; /* as JSON, owned; NULL: left out */
 
     bool has_return, wanted[ANSWER_COUNT];
     size_t top;                                    /* 0: left out */
@@ -113,6 +112,7 @@ json_t *random_request_parse(const char *text);
 
 /* The parts of random_request_init that lie in files of their own. */
 void random_request_draw_fields(struct random_request *c, struct draw *draw);
-void random_request_write(struct random_request *c, struct draw *draw); /* to c->text */
+void random_request_draw_rope(struct random_request *c, struct draw *draw); /* needs positions and shapes */
+void random_request_write(struct random_request *c, struct draw *draw);     /* to c->text */
 
 #endif

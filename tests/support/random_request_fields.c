@@ -167,7 +167,6 @@ static void draw_per_head(struct random_request *c, enum random_tensor_name name
 static void draw_biases(struct random_request *c, struct draw *d)
 {
     static const double scales[] = {0, 1, -0.5, 0.125, 1.75, 0.3125};
-    static const double bases[] = {100, 500000, 2.5};
     c->has_scale = c->D == 0 || draw_chance(d, 0.3);
     c->scale = c->has_scale ? scales[draw_size(d, 0, 5)] : 1 / sqrt((double)c->D);
     if (draw_chance(d, 0.25)) {
@@ -180,14 +179,6 @@ static void draw_biases(struct random_request *c, struct draw *d)
         c->alibi = draw_chance(d, 0.15) ? "true" : draw_chance(d, 0.05) ? "false" : NULL;
     if (draw_chance(d, 0.2))
         draw_per_head(c, RANDOM_SINKS, d);
-    c->has_rope = draw_chance(d, 0.25);
-    if (!c->has_rope)
-        return;
-    c->rope_half = draw_chance(d, 0.5);
-    c->has_rope_base = draw_chance(d, 0.5);
-    c->rope_base = c->has_rope_base ? bases[draw_size(d, 0, 2)] : 10000;
-    c->has_rope_dims = c->D % 2 != 0 || draw_chance(d, 0.5);
-    c->rope_dims = c->has_rope_dims ? 2 * draw_size(d, 0, c->D / 2) : c->D;
 }
 
 /* [start, end) of what there is; now and then left out. */
@@ -251,5 +242,6 @@ void random_request_draw_fields(struct random_request *c, struct draw *draw)
     poison_padding(c, draw);
     draw_mask(c, draw);
     draw_biases(c, draw);
+    random_request_draw_rope(c, draw);
     draw_reply(c, draw);
 }

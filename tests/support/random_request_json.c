@@ -186,14 +186,10 @@ static void write_conventions(const struct random_request *c, struct fields *fie
         field_format(fields, "\"lse_base\":\"%s\"", c->lse_base);
     if (c->alibi)
         field_format(fields, "\"alibi\":%s", c->alibi);
-    if (c->has_rope) {
-        char base[40] = "", dims[40] = "";
-        if (c->has_rope_base)
-            (void)snprintf(base, sizeof base, ",\"base\":%.17g", c->rope_base);
-        if (c->has_rope_dims)
-            (void)snprintf(dims, sizeof dims, ",\"dims\":%zu", c->rope_dims);
-        field_format(fields, "\"rope\":{\"style\":\"%s\"%s%s}", c->rope_half ? "half" : "interleaved", dims, base);
-    }
+    if (c->rope)
+        field_format(fields, "\"rope\":%s", c->rope);
+    if (c->qk_norm)
+        field_format(fields, "\"qk_norm\":%s", c->qk_norm);
 }
 
 static const char *put_selected(FILE *file, const char *comma, const char *name, const size_t range[2])

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/support/check.h"
-#include "tests/support/request_oracle.h"
+#include "tests/support/request_oracle_rope.h"
 #include "tests/support/view.h"
 
 struct checking {
@@ -226,6 +226,58 @@ static void check_query_offset(const struct checking *c)
     json_decref(want);
 }
 
+static void check_near(const struct checking *c, const char *name, const json_t *json, double want)
+{
+    if (!json_is_number(json) || fabs(json_number_value(json) - want) > 1e-12 * fabs(want))
+        fail_msg("%s: applied.%s is %.17g, should be %.17g", c->name, name, json_number_value(json), want);
+}
+
+static void check_frequencies(const struct checking *c, const json_t *applied, const struct rope_answer *rope)
+{
+    json_t *frequencies = json_object_get(applied, "inverse_frequencies"), *length = json_object_get(applied, "length");
+    size_t pairs = rope->dims / 2;
+    check_near(c, "rope.attention_factor", json_object_get(applied, "attention_factor"), rope->attention_factor);
+    if (length != NULL && !rope->per_item)
+        check_near(c, "rope.length", length, rope->lengths[0]);
+    for (size_t set = 0; set < rope->sets; set++) {
+        json_t *row = rope->per_item ? json_array_get(frequencies, set) : frequencies;
+        if (rope->per_item && pairs > 0)
+            check_near(c, "rope.length", json_array_get(length, set), rope->lengths[set]);
+        if (json_array_size(row) != pairs)
+            fail_msg("%s: %zu inverse frequencies, should be %zu", c->name, json_array_size(row), pairs);
+        for (size_t i = 0; i < pairs; i++)
+            check_near(c, "rope.inverse_frequencies", json_array_get(row, i), rope->frequencies[set * pairs + i]);
+    }
+}
+
+static void check_rope(const struct checking *c)
+{
+    json_t *given = answer_field(c->answer, "rope"), *applied = json_object_get(c->applied, "rope");
+    struct rope_answer rope;
+    rope_answer_init(&rope, c->answer);
+    assert_int_equal(rope.present, applied != NULL);
+    if (rope.present) {
+        check_member(c, applied, "style", json_object_get(given, "style"));
+        check_near(c, "rope.dims", json_object_get(applied, "dims"), (double)rope.dims);
+        if (json_object_get(applied, "base") != NULL)
+            check_near(c, "rope.base", json_object_get(applied, "base"), rope.base);
+    }
+    if (rope.present && !rope.tables)
+        check_frequencies(c, applied, &rope);
+    rope_answer_done(&rope);
+}
+
+static void check_norm(const struct checking *c)
+{
+    json_t *given = answer_field(c->answer, "qk_norm"), *applied = json_object_get(c->applied, "qk_norm");
+    assert_int_equal(given != NULL, applied != NULL);
+    static const char *const sides[] = {"query", "key"};
+    for (size_t i = 0; given != NULL && i < 2; i++) {
+        json_t *side = json_object_get(given, sides[i]), *got = json_object_get(applied, sides[i]);
+        assert_int_equal(side == NULL || json_is_null(side) || json_is_false(side), json_is_false(got));
+    }
+}
+
 static void check_conventions(const struct checking *c)
 {
     const struct request_answer *answer = c->answer;
@@ -254,6 +306,8 @@ static void check_conventions(const struct checking *c)
     check_applied(c, "select", json_incref(answer_field(answer, "select")));
     check_applied(c, "pool", pool ? json_incref(answer_field(answer, "pool")) : NULL);
     check_applied(c, "pool_by", !pool ? NULL : by == NULL ? json_string("mean") : json_incref(by));
+    check_rope(c);
+    check_norm(c);
     check_window(c);
     check_draws(c);
     check_slopes(c);
@@ -287,9 +341,15 @@ static bool is_true(const struct checking *c, const char *name)
 /* Whether a window, ALiBi or rotations look at positions. */
 static bool counts_positions(const struct checking *c)
 {
-    json_t *window = answer_field(c->answer, "window"), *dims = json_object_get(answer_field(c->answer, "rope"), "dims");
+    json_t *window = answer_field(c->answer, "window"), *rope_json = answer_field(c->answer, "rope");
+    struct rope_answer rope;
+    rope_answer_init(&rope, c->answer);
     bool bounded = json_number_value(json_array_get(window, 0)) >= 0 || json_number_value(json_array_get(window, 1)) >= 0;
-    bool turns = is_true(c, "rope") && (dims == NULL ? c->answer->D : (size_t)json_number_value(dims)) > 0;
+    struct json_tensor cosines = json_tensor_read(json_object_get(rope_json, "cos"), false);
+    bool own_positions = json_object_get(rope_json, "query_positions") != NULL || cosines.rank == 3;
+    bool turns = rope.present && rope.dims > 0 && !own_positions;
+    json_tensor_done(&cosines);
+    rope_answer_done(&rope);
     return (window != NULL && bounded) || is_true(c, "alibi") || turns;
 }
 

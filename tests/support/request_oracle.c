@@ -134,6 +134,15 @@ static double number_field(const struct request_answer *answer, const char *name
 
 /* ---- results ---- */
 
+static double largest_finite(const struct json_tensor *json_tensor)
+{
+    double largest = 0;
+    for (size_t k = 0; k < json_tensor->count; k++)
+        if (isfinite(json_tensor->values[k]))
+            largest = fmax(largest, fabs(json_tensor->values[k]));
+    return largest;
+}
+
 static struct json_tensor *set_result(struct request_answer *answer, enum answer_name name, size_t rank, const size_t *shape,
                                       const double *values)
 {
@@ -158,7 +167,7 @@ static void set_stage(struct request_answer *answer, enum answer_name name, cons
     struct json_tensor *result = set_result(answer, name, rank, shape, values);
     json_tensor_allow(result);
     for (size_t k = 0; k < result->count; k++)
-        result->allowed[k] = answer_bound(answer, magnitudes[k / elements_each]);
+        result->allowed[k] = answer_bound(answer, magnitudes[k / elements_each]) + answer->score_blur;
 }
 
 /* The largest magnitude over the heads, for each query of each item. New. */
@@ -202,15 +211,6 @@ static void set_tokens(struct request_answer *answer, enum answer_name name, con
     answer->results[name] = out;
 }
 
-static double largest_finite(const struct json_tensor *json_tensor)
-{
-    double largest = 0;
-    for (size_t k = 0; k < json_tensor->count; k++)
-        if (isfinite(json_tensor->values[k]))
-            largest = fmax(largest, fabs(json_tensor->values[k]));
-    return largest;
-}
-
 /* The heads' output, and the output projection of it where there is one. */
 static void set_output(struct request_answer *answer, const struct oracle_results *oracle,
                        const struct request_deviation *deviation)
@@ -222,7 +222,7 @@ static void set_output(struct request_answer *answer, const struct oracle_result
     if (deviation->change_output != NULL)
         deviation->change_output(deviation->context, answer, heads.values);
     for (size_t k = 0; k < heads.count; k++)
-        heads.allowed[k] = largest_value * answer_bound(answer, oracle->magnitudes[k / answer->Dv]);
+        heads.allowed[k] = largest_value * (answer_bound(answer, oracle->magnitudes[k / answer->Dv]) + 2 * answer->score_blur);
     set_tokens(answer, ANSWER_OUTPUT, &heads);
     json_tensor_done(&heads);
     struct json_tensor *output = &answer->results[ANSWER_OUTPUT];
@@ -277,6 +277,9 @@ static void answer_results(struct request_answer *answer, const struct request_d
     size_t *query_ends = token_counts(answer, "query_lengths", answer->Tq),
            *key_ends = token_counts(answer, "key_lengths", answer->Tk);
     json_t *causal = answer_field(answer, "causal");
+    answer->score_blur =
+        fabs(answer->scale) * (double)answer->D *
+        (largest_finite(&answer->query) * answer->key_blur + largest_finite(&answer->key) * answer->query_blur);
     struct attention_params params = {
         .query = view_of(&answer->query),
         .key = view_of(&answer->present_key),

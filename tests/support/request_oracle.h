@@ -6,6 +6,7 @@
  *
  *   request_oracle_inputs.c   from the JSON to query, key and value by head
  *   request_oracle_reductions.c  what comes of the weights
+ *   request_oracle_rope.c     rotations and norms of queries and keys
  *   request_oracle.c          the KV cache, attention, the results in the reply's shapes
  *
  * Bounds   each number of a result has its own: 2e-6 in float32 and 2e-14 in float64, for outputs times the largest value, is
@@ -57,6 +58,8 @@ struct request_answer {
     int64_t query_offset;                     /* where it is one integer */
     int64_t *query_positions, *key_positions; /* [B,Tq] [B,Tk]; owned */
     double scale;
+    double query_blur, key_blur; /* how far off rotations may be, their angles being rounded */
+    double score_blur;           /* and so scores */
 
     struct json_tensor x, context, value_context;
     struct json_tensor weight[LAYER_COUNT], bias[LAYER_COUNT];

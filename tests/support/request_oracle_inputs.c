@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/support/check.h"
-#include "tests/support/request_oracle.h"
+#include "tests/support/request_oracle_rope.h"
 #include "tests/support/torch_random.h"
 #include "tests/support/view.h"
 
@@ -250,30 +250,6 @@ static void find_positions(struct request_answer *answer)
     free(first);
 }
 
-/* RoPE: rotates pair i of the first `dims` by position * base^(-2i/dims). */
-static void rotate(const struct request_answer *answer, struct json_tensor *json_tensor, const int64_t *positions,
-                   size_t item_stride, json_t *rope)
-{
-    const size_t H = json_tensor->shape[1], T = json_tensor->shape[2], D = json_tensor->shape[3];
-    json_t *dims_json = json_object_get(rope, "dims"), *base_json = json_object_get(rope, "base");
-    bool half = strcmp(json_string_value(json_object_get(rope, "style")), "half") == 0;
-    size_t dims = dims_json == NULL || json_is_null(dims_json) ? D : (size_t)json_number_value(dims_json);
-    double base = base_json == NULL || json_is_null(base_json) ? 10000 : json_number_value(base_json);
-    json_tensor_allow(json_tensor);
-    for (size_t row = 0; D > 0 && row < json_tensor->count / D; row++) {
-        double position = (double)positions[row / T / H * item_stride + row % T];
-        for (size_t i = 0; i < dims / 2; i++) {
-            size_t a = row * D + (half ? i : 2 * i), b = row * D + (half ? i + dims / 2 : 2 * i + 1);
-            double angle = position * pow(base, -2 * (double)i / (double)dims);
-            double va = json_tensor->values[a], vb = json_tensor->values[b];
-            double allowed = json_tensor->allowed[a] + json_tensor->allowed[b] + answer_bound(answer, fabs(va) + fabs(vb));
-            json_tensor->values[a] = va * cos(angle) - vb * sin(angle);
-            json_tensor->values[b] = va * sin(angle) + vb * cos(angle);
-            json_tensor->allowed[a] = json_tensor->allowed[b] = allowed;
-        }
-    }
-}
-
 #define INPUT_COUNT 8
 
 void answer_inputs(struct request_answer *answer)
@@ -295,9 +271,5 @@ void answer_inputs(struct request_answer *answer)
     else
         inputs_of_tensors(answer);
     find_positions(answer);
-    json_t *rope = answer_field(answer, "rope");
-    if (rope != NULL) {
-        rotate(answer, &answer->query, answer->query_positions, answer->Tq, rope);
-        rotate(answer, &answer->key, answer->key_positions + answer->Tpast, answer->Tk, rope);
-    }
+    answer_change_inputs(answer);
 }

@@ -45,6 +45,7 @@ json_t *cases_load(void)
         exit(1);
     }
     add_file("tests/conformance/cases.json", cases);
+    add_file("tests/conformance/rope.json", cases);
     for (size_t i = 0; i < files.gl_pathc; i++)
         add_file(files.gl_pathv[i], cases);
     globfree(&files);

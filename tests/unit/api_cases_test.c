@@ -1,4 +1,4 @@
-/* Every case of tests/cases and of tests/conformance/cases.json through api_compute: tests/cases/README.md has their form.
+/* Every case of tests/cases, of tests/conformance/cases.json and rope.json through api_compute: tests/cases/README.md has their form.
  * A reply of 200 is also held against the naive evaluation of its request. */
 #include <math.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 static void check_members(json_t *test)
 {
     static const char *const known[] = {
-        "name",  "source",  "request", "body",   "content_type",    "memory_bytes_max", "status",
-        "limit", "pointer", "expect",  "shapes", "detail_mentions", "warnings_mention"};
+        "name",  "source",  "request", "body",    "content_type", "memory_bytes_max", "status",
+        "limit", "pointer", "expect",  "applied", "shapes",       "detail_mentions",  "warnings_mention"};
     const char *name;
     json_t *value;
     json_object_foreach(test, name, value)
@@ -54,6 +54,28 @@ static void check_numbers(const char *name, json_t *expect, const struct client 
         json_tensor_done(&want);
         json_tensor_done(&got);
     }
+}
+
+/* "applied": members that the reply's must have, numbers within EXPECTED_TOLERANCE of their size. */
+static void check_applied(const char *name, const char *member, const json_t *want, const json_t *got)
+{
+    const char *key;
+    json_t *value;
+    if (json_is_number(want) && json_is_number(got)) {
+        double x = json_number_value(want), off = fabs(json_number_value(got) - x);
+        if (!(off <= EXPECTED_TOLERANCE * fabs(x)))
+            fail_msg("%s: applied %s is %.17g, should be %.17g", name, member, json_number_value(got), x);
+        return;
+    }
+    if (json_is_array(want)) {
+        assert_int_equal(json_array_size(got), json_array_size(want));
+        for (size_t i = 0; i < json_array_size(want); i++)
+            check_applied(name, member, json_array_get(want, i), json_array_get(got, i));
+        return;
+    }
+    if (!json_is_object(want) && !json_equal(want, got))
+        fail_msg("%s: applied %s is not what was expected", name, member);
+    json_object_foreach((json_t *)want, key, value) check_applied(name, key, value, json_object_get(got, key));
 }
 
 /* "shapes": of results in the flat format, which keeps what nested arrays cannot show, as [0, 5]. */
@@ -132,6 +154,8 @@ static void runs_as_expected(void **state)
         if (request != NULL)
             request_check(name, request, client.reply);
         check_numbers(name, json_object_get(test, "expect"), &client);
+        if (json_object_get(test, "applied") != NULL)
+            check_applied(name, "", json_object_get(test, "applied"), json_object_get(client.reply, "applied"));
         check_shapes(name, json_object_get(test, "shapes"), &client);
         check_warnings(name, json_object_get(test, "warnings_mention"), &client);
     }

@@ -39,10 +39,12 @@ export class Problem extends Error {
     }
 }
 
+const NESTED = ["projection", "rope", "qk_norm"]; // fields whose members may be tensors
+
 function* tensorsIn(request, prefix = "") {
     for (const [name, value] of Object.entries(request)) {
         if (value instanceof Tensor) yield [prefix + name, value];
-        else if (name === "projection" && value && typeof value === "object") yield* tensorsIn(value, "projection.");
+        else if (NESTED.includes(name) && value && typeof value === "object") yield* tensorsIn(value, `${name}.`);
     }
 }
 
@@ -51,9 +53,10 @@ function body(request) {
     if (tensors.reduce((sum, [, tensor]) => sum + tensor.size, 0) <= JSON_NUMBERS_MAX)
         return { type: "application/json", data: JSON.stringify(plainRequest(request)) };
     const rest = Object.fromEntries(Object.entries(request).filter(([, value]) => !(value instanceof Tensor)));
-    if (rest.projection && typeof rest.projection === "object") {
-        rest.projection = Object.fromEntries(Object.entries(rest.projection).filter(([, value]) => !(value instanceof Tensor)));
-        if (!Object.keys(rest.projection).length) delete rest.projection;
+    for (const name of NESTED) {
+        if (!rest[name] || typeof rest[name] !== "object") continue;
+        rest[name] = Object.fromEntries(Object.entries(rest[name]).filter(([, value]) => !(value instanceof Tensor)));
+        if (name === "projection" && !Object.keys(rest[name]).length) delete rest[name];
     }
     return { type: BINARY, data: writeSafetensors(tensors, { request: JSON.stringify(rest) }) };
 }

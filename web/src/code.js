@@ -68,19 +68,66 @@ function headLines(request) {
         lines.push("def heads(t, n):  # [.., T, n*D] to [B, n, T, D]", "    t = t.reshape(-1, t.shape[-2], n, t.shape[-1] // n)", "    return t.transpose(1, 2)", "",
             `${names.join(", ")} = ${names.map((name) => `heads(${name}, ${name === "q" ? H ?? 1 : G ?? 1})`).join(", ")}`);
     }
-    if (request.past_key) lines.push("k, v = torch.cat([past_k, k], 2), torch.cat([past_v, v], 2)");
     return lines;
 }
 
-function ropeLines({ past_key: past }, applied) {
-    const { style, base: theta, dims } = applied.rope, half = style === "half";
-    if (past) return null;
-    return ["def rotate(t, positions):", `    angle = positions[:, None] * ${theta} ** (-torch.arange(0, ${dims}, 2) / ${dims})`,
-        "    cos, sin = angle.cos(), angle.sin()", `    rotated, rest = t[..., :${dims}], t[..., ${dims}:]`,
-        half ? `    a, b = rotated.chunk(2, -1)` : "    a, b = rotated[..., 0::2], rotated[..., 1::2]",
-        half ? "    return torch.cat([a * cos - b * sin, a * sin + b * cos, rest], -1)"
-            : "    return torch.cat([torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2), rest], -1)",
-        "", `q = rotate(q, torch.arange(q.shape[2], dtype=q.dtype) + ${applied.query_offset ?? 0})`, "k = rotate(k, torch.arange(k.shape[2], dtype=k.dtype))"];
+// Queries and new keys normalised, over each head or over all heads of a token.
+function normLines({ qk_norm: norm }, applied, dtype) {
+    const { type, eps } = applied.qk_norm, lines = ["def normalize(t, weight=1):", `    return t / (t.square().${type === "l2" ? "sum" : "mean"}(-1, keepdim=True) + ${eps}).sqrt() * weight`, ""];
+    for (const name of ["query", "key"]) {
+        const over = applied.qk_norm[name], t = name[0], given = norm[name];
+        if (!over) continue;
+        if (given !== true) lines.push(tensorLine(`${t}_norm`, given, dtype));
+        const weight = given === true ? "" : `, ${t}_norm`;
+        lines.push(over === "head" ? `${t} = normalize(${t}${weight})`
+            : `${t} = normalize(${t}.transpose(1, 2).flatten(2)${weight}).unflatten(2, (${t}.shape[1], -1)).transpose(1, 2)  # all heads together`);
+    }
+    return [...lines, ""];
+}
+
+// The axis of each pair where positions have three.
+function axesOf({ mrope_section: section, mrope_interleaved: interleaved, dims }) {
+    return Array.from({ length: dims / 2 }, (_, pair) => {
+        if (interleaved) return pair < 3 * section[pair % 3] ? pair % 3 : 0;
+        return pair < section[0] ? 0 : pair < section[0] + section[1] ? 1 : 2;
+    });
+}
+
+// Lines that set q_angles and k_angles, or cosines and sines of tables: [.., tokens, pairs].
+function angleLines({ rope }, applied) {
+    const { inverse_frequencies: frequencies, tables, attention_factor: factor } = applied.rope, lines = [], own = Boolean(rope.query_positions);
+    const offsets = { q: applied.query_offset ?? 0, k: applied.past_length ?? 0 }, names = { q: "query_positions", k: "key_positions" };
+    if (tables) lines.push(tensorLine("cosines", rope.cos, "float64"), tensorLine("sines", rope.sin, "float64"));
+    else lines.push(`frequencies = torch.tensor(${python(frequencies)}, dtype=torch.float64)${Array.isArray(frequencies[0]) ? "[:, None, None]" : ""}`);
+    if (own) lines.push(`axes = torch.tensor(${python(axesOf(applied.rope))})  # of each pair: time, height or width`);
+    for (const t of ["q", "k"]) {
+        if (tables === "by_token") {
+            lines.push(`${t}_cos, ${t}_sin = cosines[:, None], sines[:, None]`);
+            continue;
+        }
+        if (own) lines.push(tensorLine(`${t}_positions`, rope[names[t]], "int64"), `${t}_positions = ${t}_positions[axes].movedim(0, -1)`, `${t}_positions = ${t}_positions[:, None] if ${t}_positions.ndim == 3 else ${t}_positions`);
+        else lines.push(`${t}_positions = torch.arange(${t}.shape[2])[:, None] + ${offsets[t]}`);
+        const rows = own ? `${t}_positions, torch.arange(${applied.rope.dims / 2})` : `${t}_positions[:, 0]`;
+        lines.push(tables ? `${t}_cos, ${t}_sin = cosines[${rows}], sines[${rows}]`
+            : `${t}_cos, ${t}_sin = (${t}_positions * frequencies).cos() * ${factor}, (${t}_positions * frequencies).sin() * ${factor}`);
+    }
+    return lines;
+}
+
+function ropeLines(request, applied) {
+    const { style, dims } = applied.rope, half = style === "half";
+    return ["def rotate(t, cos, sin):", `    rotated, rest = t[..., :${dims}].double(), t[..., ${dims}:]`,
+        half ? "    a, b = rotated.chunk(2, -1)" : "    a, b = rotated[..., 0::2], rotated[..., 1::2]",
+        half ? "    rotated = torch.cat([a * cos - b * sin, a * sin + b * cos], -1)" : "    rotated = torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)",
+        "    return torch.cat([rotated.to(t.dtype), rest], -1)", "", ...angleLines(request, applied),
+        "q, k = rotate(q, q_cos, q_sin), rotate(k, k_cos, k_sin)", ""];
+}
+
+// What becomes of queries and new keys before they meet: norms and rotations; then the cache comes in front.
+function inputChangeLines(request, applied, dtype) {
+    const norm = applied.qk_norm ? normLines(request, applied, dtype) : [], rope = applied.rope?.dims > 0 ? ropeLines(request, applied) : [];
+    const past = request.past_key ? ["k, v = torch.cat([past_k, k], 2), torch.cat([past_v, v], 2)"] : [];
+    return applied.qk_norm?.order === "after_rope" ? [...rope, ...norm, ...past] : [...norm, ...rope, ...past];
 }
 
 function scoreLines(request, applied) {
@@ -131,12 +178,9 @@ function outputLines({ projection }, dtype) {
         `output = output @ w_output.T${out.bias ? ` + torch.tensor(${python(out.bias.data ?? out.bias)})` : ""}`];
 }
 
-// Throws an Error if the request has a feature that is not written here.
 export function pytorch(full, run = app.run) {
     const request = plainRequest(full), applied = { ...run.applied, weightsRank: run.tensors.get("weights").shape.length }, dtype = applied.precision;
-    const rope = applied.rope ? ropeLines(request, applied) : [];
-    if (!rope) throw new Error("RoPE beside a cache is not written here");
-    return ["import torch", "", ...inputLines(request, run, dtype), ...headLines(request), "", ...rope, ...scoreLines(request, applied),
+    return ["import torch", "", ...inputLines(request, run, dtype), ...headLines(request), "", ...inputChangeLines(request, applied, dtype), ...scoreLines(request, applied),
         ...softmaxLines(request), ...outputLines(request, dtype), "", "print(weights)", ""].join("\n");
 }
 

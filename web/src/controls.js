@@ -149,6 +149,11 @@ export function renderControls(host, view) {
     keepFocus(host, () => host.replaceChildren(...parts.filter(Boolean)));
 }
 
+function rope({ style, rope_type: type, tables, attention_factor: factor, mrope_section: section }) {
+    const scaled = type && type !== "default" ? ` ${type}` : tables ? ` ${tables.replace("_", " ")}` : "";
+    return `RoPE ${style}${scaled}${factor === undefined || factor === 1 ? "" : ` × ${Number(factor.toPrecision(6))}`}${section ? ` [${section}]` : ""}`;
+}
+
 function conventions(applied) {
     if (!applied) return [];
     const out = [`scale ${Number(applied.scale.toPrecision(6))}`];
@@ -158,7 +163,8 @@ function conventions(applied) {
     if (applied.window) out.push(`window [${applied.window}]`);
     if (applied.softcap) out.push(`softcap ${applied.softcap}`);
     if (applied.alibi) out.push("ALiBi");
-    if (applied.rope) out.push(`RoPE ${applied.rope.style}`);
+    if (applied.rope) out.push(rope(applied.rope));
+    if (applied.qk_norm) out.push(`${applied.qk_norm.type} norm${applied.qk_norm.order === "after_rope" ? " after RoPE" : ""}`);
     if (applied.sinks) out.push("sinks");
     if (applied.lse_base === "2") out.push("lse to base 2");
     if (applied.num_kv_heads !== applied.num_heads) out.push(`${applied.num_heads} heads over ${applied.num_kv_heads}`);

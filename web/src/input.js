@@ -78,8 +78,11 @@ function takeTensors(named, name) {
     const weights = [...named].find(([key]) => WEIGHT_NAMES.includes(key.toLowerCase()));
     if (weights) return app.useWeights(weights[1], { name });
     const fields = Object.fromEntries([...named].filter(([key]) => fieldOf(key)).map(([key, tensor]) => [fieldOf(key), tensor]));
-    const projections = [...named].filter(([key]) => key.startsWith("projection."));
-    if (projections.length) fields.projection = Object.fromEntries(projections.map(([key, tensor]) => [key.slice("projection.".length), tensor]));
+    for (const field of ["projection", "rope", "qk_norm"]) {
+        const members = [...named].filter(([key]) => key.startsWith(`${field}.`)).map(([key, tensor]) => [key.slice(field.length + 1), tensor]);
+        const before = field === "projection" ? {} : app.request[field]; // the others' style or order stay
+        if (members.length) fields[field] = { ...before, ...Object.fromEntries(members) };
+    }
     return Object.keys(fields).length ? takeFields(fields, name) : app.useWeights(stack([...named.values()]), { name });
 }
 
