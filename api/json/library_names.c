@@ -38,7 +38,12 @@
 #define NOT_PAGED                                                                                                              \
     "caches in pages are not read: gather the pages in order, and send them as key and value, or past_key and past_value"
 #define LEFT_PADDING "send key_positions, which are negative for padding on the left, and mask those keys with false in mask"
-#define ROPE_TABLES "send \"rope\": {\"style\": \"half\" or \"interleaved\", \"base\": ..}, from which they were made"
+#define ROPE_TABLES                                                                                                            \
+    "send \"rope\": {\"style\": \"half\" or \"interleaved\", \"cos\": .., \"sin\": ..}, one column a pair; Hugging Face's "    \
+    "hold "                                                                                                                    \
+    "each angle twice: cos[..., :dims // 2]"
+#define ROPE_PASTED "Paste it into rope.scaling: {\"style\": \"half\", \"scaling\": ..}"
+#define NORM_WEIGHTS "Its weights are \"qk_norm\": {\"query\": [..], \"key\": [..]}; Gemma's are 1 + weight"
 #define PACKED                                                                                                                 \
     "send \"cu_seqlens\": {\"query\": [0, ..], \"key\": [0, ..]}, or one array where both are equal, with \"layout\": "        \
     "\"thd\" for [T, H, D]"
@@ -472,7 +477,19 @@ static const struct library_name library_names[] = {
     ANSWERED("sin_cache", "rope", ROPE_TABLES),
     ANSWERED("position_embeddings", "rope", ROPE_TABLES),
     ANSWERED("freqs_cis", "rope", "Llama's freqs_cis are \"rope\": {\"style\": \"interleaved\", \"base\": ..}"),
-    RENAMED_BUT("rope_scale", "rope", "FlashInfer's rope_scale and rope_theta are scaling and base of rope"),
+    RENAMED_BUT("rope_scale", "rope",
+                "FlashInfer's is \"scaling\": {\"rope_type\": \"linear\", \"factor\": rope_scale}, its rope_theta is base"),
+    RENAMED_BUT("rope_scaling", "rope", ROPE_PASTED),
+    RENAMED_BUT("rope_parameters", "rope", ROPE_PASTED),
+    RENAMED_BUT("inv_freq", "rope", "It is rope.inverse_frequencies"),
+    RENAMED_BUT("mrope_section", "rope", "It is rope.mrope_section"),
+    RENAMED_BUT("q_norm", "qk_norm", NORM_WEIGHTS),
+    RENAMED_BUT("k_norm", "qk_norm", NORM_WEIGHTS),
+    RENAMED_BUT("use_qk_norm", "qk_norm", "{\"query\": true, \"key\": true}, or weights for true"),
+    RENAMED_BUT("qk_layernorm", "qk_norm", "{\"query\": true, \"key\": true}, or weights for true"),
+    RENAMED("variance_epsilon", "eps"),
+    RENAMED("epsilon", "eps"),
+    RENAMED("rms_norm_eps", "eps"),
     RENAMED_BUT("partial_rotary_factor", "rope", "It sets rope.dims: the factor times D"),
     RENAMED_BUT("rotary_dim", "rope", "It is rope.dims"),
     RENAMED_BUT("rotary_embedding_dim", "rope", "It is rope.dims"),
@@ -481,6 +498,13 @@ static const struct library_name library_names[] = {
     RENAMED("rotary_base", "base"),
     RENAMED("rotary_dim", "dims"),
     RENAMED("dim", "dims"),
+    RENAMED("rope_scaling", "scaling"),
+    RENAMED("rope_parameters", "scaling"),
+    RENAMED_BUT("rope_type", "scaling", "{\"rope_type\": .., \"factor\": ..}"),
+    RENAMED_BUT("factor", "scaling", "{\"rope_type\": \"linear\", \"factor\": ..}"),
+    RENAMED("inv_freq", "inverse_frequencies"),
+    RENAMED("attention_scaling", "attention_factor"),
+    RENAMED("seq_len", "length"),
     RENAMED_BUT("partial_rotary_factor", "dims", "dims is the factor times D"),
     RENAMED_BUT("interleaved", "style", "\"interleaved\" for true, \"half\" for false"),
     RENAMED_BUT("rotary_interleaved", "style", "\"interleaved\" for true, \"half\" for false"),
