@@ -29,7 +29,7 @@ bool convention_layout(struct variant *variant, size_t choice)
     if (plan->layout != PLAN_TOKENS_FIRST || plan->H < 2 || plan->Tq < 2)
         return false;
     bool splits = choice < 3, merges = choice != 2;
-    if (splits && (plan->Tpast > 0 || plan->rope_dims > 0))
+    if (splits && (plan->Tpast > 0 || plan->rope.dims > 0))
         return false;
     variant->deviation.heads_split = splits ? MERGE_VIEWED : MERGE_TRANSPOSED;
     variant->deviation.output_merge = merges ? MERGE_VIEWED : MERGE_TRANSPOSED;

@@ -13,7 +13,7 @@ static bool uses_positions(const struct variant *variant)
 {
     struct plan plan = *variant->source->plan;
     plan.request = &variant->request;
-    return plan_uses_positions(&plan) || variant->deviation.rope_own;
+    return plan_uses_positions(&plan);
 }
 
 static struct integers_input *offset_of(struct variant *variant)
@@ -70,7 +70,7 @@ static void set_corner(struct variant *variant, bool bottom_right)
         variant_patch_remove(variant, "/query_offset");
     *offset_of(variant) = (struct integers_input){0};
     variant->request.causal = bottom_right ? CAUSAL_BOTTOM_RIGHT : CAUSAL_TOP_LEFT;
-    variant->changes_inputs |= variant->request.has_rope;
+    variant->changes_inputs |= variant->request.rope.given;
     variant_patch_add(variant, "/causal", "\"%s\"", request_causal_names[variant->request.causal]);
 }
 
@@ -157,7 +157,7 @@ static bool corner_of_lengths(struct variant *variant)
     variant->request.causal = CAUSAL_TRUE;
     *offset_of(variant) = (struct integers_input){0};
     variant->request.offset_from_lengths = true;
-    variant->changes_inputs |= variant->request.has_rope;
+    variant->changes_inputs |= variant->request.rope.given;
     variant->unsayable |= B > ITEMS_SAID_MAX;
     variant_say(variant, "Yours is causal from the bottom right of each item's own keys (its key_lengths).");
     variant_patch_add(variant, "/causal", "true");

@@ -13,36 +13,37 @@ bool convention_rope_style(struct variant *variant, size_t choice)
 {
     struct request *request = &variant->request;
     (void)choice;
-    if (!request->has_rope || variant->source->plan->rope_dims <= 2)
+    if (!request->rope.given || variant->source->plan->rope.dims <= 2)
         return false;
-    request->rope_style = request->rope_style == ROPE_HALF ? ROPE_INTERLEAVED : ROPE_HALF;
+    request->rope.style = request->rope.style == ROPE_HALF ? ROPE_INTERLEAVED : ROPE_HALF;
     variant->changes_inputs = true;
     variant_say(variant, "Yours rotates %s; the request says %s.",
-                request->rope_style == ROPE_HALF ? "halves (dimensions i and i + dims/2)"
+                request->rope.style == ROPE_HALF ? "halves (dimensions i and i + dims/2)"
                                                  : "neighbours (dimensions 2i and 2i+1)",
-                request->rope_style == ROPE_HALF ? "\"interleaved\"" : "\"half\"");
-    variant_patch_add(variant, "/rope/style", "\"%s\"", request_rope_style_names[request->rope_style]);
+                request->rope.style == ROPE_HALF ? "\"interleaved\"" : "\"half\"");
+    variant_patch_add(variant, "/rope/style", "\"%s\"", rope_style_names[request->rope.style]);
     return true;
 }
 
 bool convention_rope_base(struct variant *variant, size_t choice)
 {
     static const double bases[] = {10000, 500000, 1000000};
-    struct request *request = &variant->request;
-    if (!request->has_rope || request->rope_base == bases[choice] || variant->source->plan->rope_dims <= 2)
+    struct rope_request *rope = &variant->request.rope;
+    const struct plan_rope *asked = &variant->source->plan->rope;
+    bool computed = !asked->tables && rope->tensors[ROPE_FREQUENCIES].kind == TENSOR_INPUT_ABSENT;
+    if (!rope->given || !computed || asked->base == bases[choice] || asked->dims <= 2)
         return false;
-    variant_say(variant, "The base of your RoPE is %.0f; the request says %.17g.", bases[choice], request->rope_base);
-    request->rope_base = bases[choice];
+    variant_say(variant, "The base of your RoPE is %.0f; the request says %.17g.", bases[choice], asked->base);
+    variant_patch_add(variant, rope->theta > 0 ? "/rope/scaling/rope_theta" : "/rope/base", "%.0f", bases[choice]);
+    *(rope->theta > 0 ? &rope->theta : &rope->base) = bases[choice];
+    rope->has_base &= rope->theta == 0;
     variant->changes_inputs = true;
-    variant_patch_add(variant, "/rope/base", "%.0f", bases[choice]);
     return true;
 }
 
-/* Query and key are rotated by the deviation, not by the request. */
-static void own_rope(struct variant *variant)
+/* Queries and keys turn by other positions than the request can say. */
+static void deviate(struct variant *variant)
 {
-    variant->request.has_rope = false;
-    variant->request.has_rope_dims = false;
     variant->deviation.rope_own = true;
     variant->changes_inputs = true;
     variant->unsayable = true;
@@ -64,13 +65,13 @@ bool convention_rope_offset(struct variant *variant, size_t choice)
     };
     bool given = variant->request.integers[INTEGERS_QUERY_POSITIONS].given ||
                  variant->request.integers[INTEGERS_KEY_POSITIONS].given ||
-                 variant->request.integers[INTEGERS_QUERY_OFFSET].is_list;
-    if (!variant->request.has_rope || plan->rope_dims == 0 || (choice >= 2 && given) ||
+                 variant->request.integers[INTEGERS_QUERY_OFFSET].is_list || plan->rope.axes > 1;
+    if (!variant->request.rope.given || plan->rope.dims == 0 || plan->rope.tables || (choice >= 2 && given) ||
         (shifts[choice].query == 0 && shifts[choice].key == 0))
         return false;
     if ((choice == 2 && (query == 0 || key == 0)) || (choice >= 2 && query == key && plan->Tpast == 0))
         return false;
-    own_rope(variant);
+    deviate(variant);
     variant->deviation.rope_query_shift = shifts[choice].query;
     variant->deviation.rope_key_shift = shifts[choice].key;
     variant_say(variant, "%s", shifts[choice].sentence);
@@ -79,16 +80,16 @@ bool convention_rope_offset(struct variant *variant, size_t choice)
 
 bool convention_rope_missing(struct variant *variant, size_t choice)
 {
-    if (!variant->request.has_rope || variant->source->plan->rope_dims == 0)
+    if (!variant->request.rope.given || variant->source->plan->rope.dims == 0)
         return false;
     if (choice == 0) {
-        variant->request.has_rope = variant->request.has_rope_dims = false;
+        variant->request.rope = (struct rope_request){0};
         variant->changes_inputs = true;
         variant_say(variant, "Yours has no RoPE.");
         variant_patch_remove(variant, "/rope");
         return true;
     }
-    own_rope(variant);
+    deviate(variant);
     variant->deviation.rope_query_missing = choice == 1;
     variant->deviation.rope_key_missing = choice == 2;
     variant_say(variant, "Yours rotates the %s alone: RoPE is missing on the %s.", choice == 1 ? "keys" : "queries",

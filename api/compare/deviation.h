@@ -30,7 +30,7 @@ enum deviation_merge {
 
 struct deviation {
     /* Inputs, once they are projected. */
-    bool rope_own; /* the request has no rope: query and key are rotated here */
+    bool rope_own; /* queries or keys are rotated by positions other than the request's, or not at all */
     bool rope_query_missing, rope_key_missing;
     int64_t rope_query_shift, rope_key_shift;
     enum deviation_merge heads_split; /* of query, key and value; MERGE_TRANSPOSED or MERGE_VIEWED */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "api/request/plan_resolve.h"
-#include "core/rope.h"
 #include "core/size.h"
 
 #define VARIANT_SMALL_BYTES ((size_t)128 << 10) /* what does not grow with the request */
@@ -104,8 +103,7 @@ size_t variant_memory_bytes(const struct plan *plan, const struct extract *extra
     size_t kv = size_multiply(size_multiply(kv_heads, plan->Tk), size_add(plan->D, plan->Dv));
     size_t output = size_multiply(size_multiply(heads, plan->Tq), plan->Dv);
     size_t columns = size_multiply(2, size_multiply(heads, plan->Tk));
-    size_t positions = size_multiply(plan->B, size_add(plan->Tq, plan->Tk));
-    size_t numbers = size_add(size_multiply(3, size_add(query, kv)), size_add(size_add(output, columns), positions));
+    size_t numbers = size_add(size_multiply(3, size_add(query, kv)), size_add(output, columns));
     for (size_t i = 0; i < PROJECTIONS; i++)
         numbers = size_add(numbers, size_multiply(3, size_multiply(plan->weight_shape[i][0], plan->weight_shape[i][1])));
     if (mask->kind != TENSOR_INPUT_ABSENT)
@@ -132,37 +130,27 @@ static void view_heads(struct variant *variant)
     params->value = plan_heads_view(plan, PLAN_HEADS_FIRST, params->value.data, plan->Hkv, plan->Tk, plan->Dv);
 }
 
-/* Positions of the request as it was asked, moved: in the variant's own memory; `given` NULL where there is none left. */
-static struct positions shifted(struct variant *variant, const struct positions *asked, size_t tokens, int64_t shift)
+static void shift(const struct tensor *positions, size_t items, int64_t by)
 {
-    const size_t B = variant->plan.B;
-    int64_t *own = variant_alloc(variant, size_multiply(size_multiply(B, tokens), sizeof *own));
-    for (size_t i = 0; own != NULL && i < B * tokens; i++)
-        own[i] = position_add(positions_at(asked, i / tokens, i % tokens), shift);
-    return (struct positions){.given = own, .item_stride = tokens};
+    size_t count = size_multiply(size_multiply(positions->shape[0], items), positions->shape[2]);
+    for (size_t i = 0; i < count; i++)
+        ((double *)positions->data)[i] += (double)by;
 }
 
-/* The rotations of the request as it was asked, with the deviation's. False where there is no memory. */
-static bool rotate(struct variant *variant)
+/* Moves the positions by which queries and keys turn, or has them not turn at all. */
+static void deviate_rope(struct variant *variant)
 {
     const struct deviation *d = &variant->deviation;
-    const struct plan *plan = variant->source->plan;
-    const struct rope rope = {.interleaved = variant->request.rope_style == ROPE_INTERLEAVED,
-                              .dims = plan->rope_dims,
-                              .base = variant->request.rope_base};
-    const struct attention_params *asked = &variant->base->evaluation.params, *params = &variant->evaluation.params;
-    struct positions queries = shifted(variant, &asked->query_positions, plan->Tq, d->rope_query_shift);
-    struct positions keys = shifted(variant, &asked->key_positions, plan->Tk, d->rope_key_shift);
-    struct tensor fresh = params->key;
-    if (queries.given == NULL || keys.given == NULL)
-        return false;
-    fresh.data = tensor_row(&params->key, 0, 0, plan->Tpast);
-    fresh.shape[2] = plan->Tnew;
-    if (!d->rope_query_missing)
-        rope_apply(&rope, &params->query, &queries, 0);
-    if (!d->rope_key_missing)
-        rope_apply(&rope, &fresh, &keys, plan->Tpast);
-    return true;
+    struct evaluation_rope *rope = &variant->evaluation.rope;
+    struct tensor *const positions[] = {&rope->query_positions, &rope->key_positions};
+    const int64_t shifts[] = {d->rope_query_shift, d->rope_key_shift};
+    const bool missing[] = {d->rope_query_missing, d->rope_key_missing};
+    for (size_t i = 0; i < 2; i++) {
+        if (shifts[i] != 0)
+            shift(positions[i], positions[i]->stride[1] == 0 ? 1 : variant->plan.B, shifts[i]);
+        if (missing[i])
+            positions[i]->data = NULL;
+    }
 }
 
 static bool no_memory(struct error *err)
@@ -178,7 +166,7 @@ static bool deviate_inputs(struct variant *variant, struct error *err)
     struct tensor *const inputs[] = {&params->query, &params->key, &params->value};
     if (d->heads_split == MERGE_VIEWED)
         view_heads(variant);
-    if (!d->rope_own && d->round_inputs == ELEMENT_F64)
+    if (d->round_inputs == ELEMENT_F64)
         return true;
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         struct tensor copy = variant_copy(variant, inputs[i]);
@@ -186,9 +174,7 @@ static bool deviate_inputs(struct variant *variant, struct error *err)
             return no_memory(err);
         *inputs[i] = copy;
     }
-    if (d->rope_own && !rotate(variant))
-        return no_memory(err);
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs && d->round_inputs != ELEMENT_F64; i++)
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         element_round(d->round_inputs, inputs[i]);
     return true;
 }
@@ -204,9 +190,15 @@ bool variant_prepare(struct variant *variant, const struct variant *same, struct
     if (!plan_resolve(&variant->request, &variant->plan, &refused))
         return false;
     *evaluation = (struct evaluation){.plan = &variant->plan, .extract = variant->source->extract};
-    if (!evaluation_allocate(evaluation, variant->executor, 0, &memory, err) ||
-        !evaluation_read(evaluation, variant->executor, err))
+    if (!evaluation_allocate(evaluation, variant->executor, 0, &memory, err))
         return false;
+    if (!evaluation_read(evaluation, variant->executor, &refused)) {
+        if (refused.code != ERROR_INVALID) /* else there is no such variant: its positions leave a table, say */
+            *err = refused;
+        return false;
+    }
+    if (variant->deviation.rope_own)
+        deviate_rope(variant);
     if (same == NULL && !evaluation_compute(evaluation, &variant->memory, variant->executor, err))
         return false;
     if (same != NULL)

@@ -24,7 +24,7 @@ struct evaluation_rope {
     double *short_factors, *long_factors;
     double *cosines, *sines;                      /* [rows,dims/2] */
     unsigned char *axes;                          /* [dims/2] */
-    struct tensor query_positions, key_positions; /* (axes,B,T) */
+    struct tensor query_positions, key_positions; /* (axes,B,T); data NULL: not rotated */
 };
 
 struct evaluation {

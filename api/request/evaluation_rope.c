@@ -293,6 +293,8 @@ void evaluation_rope_apply(const struct evaluation *evaluation)
                               .axes = numbers->axes};
     struct tensor key =
         plan_heads_view(plan, plan->layout, evaluation->results[RESULT_KEY].data, plan->Hkv, plan->Tnew, plan->D);
-    rope_apply(&rope, &evaluation->params.query, &numbers->query_positions);
-    rope_apply(&rope, &key, &numbers->key_positions);
+    if (numbers->query_positions.data != NULL)
+        rope_apply(&rope, &evaluation->params.query, &numbers->query_positions);
+    if (numbers->key_positions.data != NULL)
+        rope_apply(&rope, &key, &numbers->key_positions);
 }

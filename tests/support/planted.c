@@ -405,11 +405,21 @@ static bool plant_seed_order(struct planted *p, const struct request_answer *ask
 
 /* ---- positions ---- */
 
+/* Rotations by a base alone, which come last before the scores. */
+static bool has_plain_rope(const struct planted *p)
+{
+    static const char *const others[] = {"scaling", "inverse_frequencies", "cos", "mrope_section"};
+    bool plain = has(p, "rope") && !has(p, "qk_norm");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        plain &= json_object_get(field(p, "rope"), others[i]) == NULL;
+    return plain;
+}
+
 static bool plant_rope_style(struct planted *p, const struct request_answer *asked, struct draw *draw)
 {
     json_t *rope = field(p, "rope");
     (void)asked, (void)draw;
-    if (rope == NULL)
+    if (!has_plain_rope(p))
         return false;
     bool half = strcmp(json_string_value(json_object_get(rope, "style")), "half") == 0;
     json_object_set_new(rope, "style", json_string(half ? "interleaved" : "half"));
@@ -420,7 +430,7 @@ static bool plant_rope_base(struct planted *p, const struct request_answer *aske
 {
     static const double bases[] = {10000, 500000, 1000000};
     (void)asked;
-    if (!has(p, "rope"))
+    if (!has_plain_rope(p))
         return false;
     json_object_set_new(field(p, "rope"), "base", json_real(bases[draw_size(draw, 0, 2)]));
     return true;
@@ -428,7 +438,7 @@ static bool plant_rope_base(struct planted *p, const struct request_answer *aske
 
 static bool take_rope(struct planted *p, const struct request_answer *asked)
 {
-    if (!has(p, "rope"))
+    if (!has_plain_rope(p))
         return false;
     p->rope = json_incref(field(p, "rope"));
     drop(p, "rope");
