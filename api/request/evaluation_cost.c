@@ -237,6 +237,8 @@ static void set_attention(struct evaluation *evaluation)
         .causal = plan->causal,
         .window_left = plan->request->window_left,
         .window_right = plan->request->window_right,
+        .key_positions.given =
+            evaluation->integers[INTEGERS_KEY_POSITIONS], /* what they cost does not wait for their numbers */
         .query_lengths = evaluation->query_lengths,
         .key_lengths = evaluation->key_lengths,
         .alibi_slopes = evaluation->alibi_slopes,
