@@ -157,8 +157,8 @@ def test_connections():
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/socket"
 
-        def start():
-            daemon = subprocess.Popen([PROGRAM, "--listen", f"unix:{path}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        def start(*options):
+            daemon = subprocess.Popen([PROGRAM, "--listen", f"unix:{path}", *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             daemon.stdout.readline()
             return daemon
 
@@ -173,6 +173,10 @@ def test_connections():
         daemon = start()
         second = client.attention([[1]], [[1]], [[20]])
         check("a path, and a connection that was closed meanwhile", (first["output"][0, 0], second["output"][0, 0]) == (10, 20))
+        stop(daemon)
+        daemon = start("--max-body", "1M")
+        error = raises(attnd.RequestError, lambda: attnd.Client(f"unix:{path}").attention(*[np.ones((9, 99999))] * 3))
+        check("refused before all was sent", error and error.limit == {"name": "max-body", "value": 1 << 20}, error)
         stop(daemon)
         check("a daemon that is gone", raises(attnd.ConnectionFailed, lambda: client.attention([[1]], [[1]], [[1]])) is not None)
 

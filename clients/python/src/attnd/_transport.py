@@ -77,7 +77,10 @@ class Transport:
 
     def _exchange(self, path: str, headers: Mapping[str, str], body: Sequence[Union[bytes, memoryview]]) -> Reply:
         connection = self._kept.connection
-        connection.request("POST", self._base + path, body=iter(body), headers=headers)
+        try:
+            connection.request("POST", self._base + path, body=iter(body), headers=headers)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the daemon may refuse a request, and say why, before it has read all of it
         response = connection.getresponse()
         return Reply(response.status, response.headers, self._read(response))
 
@@ -90,7 +93,7 @@ class Transport:
             return self._exchange(path, headers, body)
         except (http.client.HTTPException, OSError) as error:
             self.close()
-            if kept and not isinstance(error, TimeoutError):
+            if kept and not isinstance(error, socket.timeout):
                 return self._exchange_once_more(path, headers, body)
             raise ConnectionFailed(f"{self.url}: {error or type(error).__name__}") from error
 
