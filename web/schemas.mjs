@@ -47,8 +47,10 @@ function innerObjects(schema) {
     return [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.items ? [schema.items] : [])].flatMap(innerObjects);
 }
 
+// A schema may be true, which any value fits.
 function fields({ properties, required = [] }) {
-    return html`<dl class="fields">${Object.entries(properties).map(([name, schema]) => field(name, schema, required.includes(name)))}</dl>`;
+    return html`<dl class="fields">${Object.entries(properties).map(([name, schema]) =>
+        field(name, schema === true ? { type: "any value" } : schema, required.includes(name)))}</dl>`;
 }
 
 export function field(name, schema, required, description = schema.description) {
