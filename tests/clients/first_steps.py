@@ -18,6 +18,7 @@ ADDRESS = sys.argv[1]
 WHEELS = TOP / "build/clients/wheels"
 BLOCK = re.compile(r"^```(sh|python)\n((?:(?!```).*\n)*)```\n(?:\n```text\n((?:(?!```).*\n)*)```)?", re.MULTILINE)
 REST = "…"
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS")}  # which rustc reads, too
 
 
 def blocks(document):
@@ -42,7 +43,7 @@ def test_examples():
             continue
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(TOP / "examples" / file, folder)
-            run(file, ["bash", "-euo", "pipefail", "-c", lines], want, folder, {**os.environ, **cache})
+            run(file, ["bash", "-euo", "pipefail", "-c", lines], want, folder, {**ENVIRONMENT, **cache})
 
 
 def make_environment(folder):
@@ -55,7 +56,7 @@ def make_environment(folder):
     pip.write_text(f"#!/bin/sh\nexec {sys.executable} -m pip --python {folder}/bin/python \"$@\"\n", encoding="utf-8")
     pip.chmod(0o755)
     path = f"{folder}/bin:{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PIP_NO_INDEX": "1", "PIP_QUIET": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    return {**ENVIRONMENT, "PATH": path, "PIP_NO_INDEX": "1", "PIP_QUIET": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "ATTND_URL": f"http://{ADDRESS}"}
 
 

@@ -28,7 +28,8 @@ def main():
     triton = {"nv_inference_" + name for name in ("request_success", "request_failure", "count", "exec_count", "request_duration_us",
               "queue_duration_us", "compute_input_duration_us", "compute_infer_duration_us", "compute_output_duration_us")}
     check("counters", {n for n, f in families.items() if f.type == "counter"} - triton ==
-          {"attnd_requests", "attnd_phase_seconds", "attnd_connections_made_room", "attnd_received_bytes", "attnd_sent_bytes", "process_cpu_seconds"})
+          {"attnd_requests", "attnd_phase_seconds", "attnd_comparisons", "attnd_connections_made_room", "attnd_received_bytes",
+           "attnd_sent_bytes", "process_cpu_seconds"})
     counted = {(s.labels["path"], s.labels["status"]): s.value for s in families["attnd_requests"].samples}
     check("requests by path and status", counted == {("/attention", "200"): 2, ("/attention", "422"): 1}, counted)
     check("Triton's names", triton <= set(families) and families["nv_inference_pending_request_count"].type == "gauge")
