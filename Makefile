@@ -115,7 +115,7 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
 .PHONY: attnd install uninstall unit-tests http-tests fuzzers browser-tests web licenses run docker deps clean check test test-long lint \
-	layers format fuzz mutations exhaustive arm64-check docker-test fresh-check bench bench-service bench-wire bench-latency \
+	layers format fuzz mutations exhaustive arm64-check docker-test fresh-check bench bench-service bench-http bench-wire bench-latency \
 	bench-numbers bench-web test-deps lint-deps exhaustive-ready bench-ready help
 
 ##@ Build and run
@@ -369,6 +369,10 @@ bench-service: bench-ready ## requests beside FastAPI with PyTorch (5 GB to inst
 
 bench-wire: bench-ready ## tensors on the wire beside other languages, to bench/wire.md
 	@$$(bench/venv) bench/wire_report.py $(B) >$(B)/wire.md && cp $(B)/wire.md bench/wire.md && cat bench/wire.md
+
+bench-http: bench-ready ## small requests beside bare libmicrohttpd, FastAPI with PyTorch (5 GB to install) and Node, to bench/http.md
+	@torch=$$(bench/venv torch) && $$(bench/venv) bench/service/http_report.py $(B) $$torch >$(B)/http.md && \
+		cp $(B)/http.md bench/http.md && cat bench/http.md
 
 bench-latency: bench-ready ## small requests beside large ones, to bench/latency.md
 	@$(B)/bench/latency $(B)/attnd >$(B)/latency.md && cp $(B)/latency.md bench/latency.md && cat bench/latency.md

@@ -1,4 +1,5 @@
-"""What a user would write around PyTorch: POST /attention with query, key and value, JSON or safetensors; the output comes back.
+"""What a user would write around PyTorch: POST /attention with query, key and value, JSON or safetensors; the output comes back. POST
+/head with a seed and a shape: a causal head, drawn and unscaled.
 
 As fast as it is usually done: orjson both ways, numpy in between, uvloop and httptools below, one process, torch's threads."""
 import os
@@ -29,3 +30,15 @@ async def attention(request: Request):
         return Response(save({"output": output}), media_type=SAFETENSORS)
     return Response(orjson.dumps({"output": output.numpy()}, option=orjson.OPT_SERIALIZE_NUMPY),
                     media_type="application/json")
+
+
+@app.post("/head")
+async def head(request: Request):
+    sent = orjson.loads(await request.body())
+    torch.manual_seed(sent["seed"])
+    x = torch.randn(sent["x"]["shape"])
+    layers = [torch.nn.Linear(x.shape[-1], sent["head_size"], bias=False) for _ in range(3)]
+    with torch.no_grad():
+        key, query, value = (layer(x) for layer in layers)
+        output = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True, scale=sent["scale"])
+    return Response(orjson.dumps({"output": output.numpy()}, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json")

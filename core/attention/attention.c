@@ -70,22 +70,52 @@ static void task_run_mean(void *argument, size_t task, size_t worker)
         block_run(plan, s, h, number, &plan->scratch[worker]);
 }
 
+/* A unit whole: packed, and computed by the thread whose caches hold its panels now. */
+static void task_unit(void *argument, size_t task, size_t worker)
+{
+    struct attention_plan *plan = argument;
+    size_t unit = plan->group_first + task;
+    size_t first_tile = attention_tiles_before(plan, plan->group_first);
+    size_t first_block = attention_blocks_before(plan, plan->group_first);
+    for (size_t tile = attention_tiles_before(plan, unit); tile < attention_tiles_before(plan, unit + 1); tile++)
+        task_pack(plan, tile - first_tile, worker);
+    for (size_t block = attention_blocks_before(plan, unit); block < attention_blocks_before(plan, unit + 1); block++)
+        task_run(plan, block - first_block, worker);
+}
+
+/* True where whole units as tasks keep all threads busy to the end, and one is soon done. It saves a hand-over to the threads, and they
+ * read no panels from each other's caches. */
+static bool takes_whole_units(const struct attention_plan *plan, size_t units)
+{
+    size_t workers = executor_worker_count(plan->runner);
+    bool balanced = units >= 8 * workers || (units % workers == 0 && plan->params->sequences == NULL);
+    return !plan->mean_wanted && (workers == 1 || (plan->Tk <= KEY_TILE && balanced));
+}
+
+/* Units up to `end`, packed and then computed. */
+static void stages_run(struct attention_plan *plan, size_t end)
+{
+    executor_run(plan->runner, attention_tiles_before(plan, end) - attention_tiles_before(plan, plan->group_first), task_pack,
+                 plan);
+    if (plan->mean_wanted)
+        executor_run(plan->runner,
+                     plan->sequences[end / plan->Hkv].first_block - plan->sequences[plan->group_first / plan->Hkv].first_block,
+                     task_run_mean, plan);
+    else
+        executor_run(plan->runner, attention_blocks_before(plan, end) - attention_blocks_before(plan, plan->group_first),
+                     task_run, plan);
+}
+
 /* All units, group by group. */
 static void groups_run(struct attention_plan *plan)
 {
     size_t units = plan->sequence_count * plan->Hkv, end;
     for (plan->group_first = 0; plan->group_first < units && !attention_should_stop(plan); plan->group_first = end) {
         end = attention_group_end(plan, plan->group_first);
-        executor_run(plan->runner, attention_tiles_before(plan, end) - attention_tiles_before(plan, plan->group_first),
-                     task_pack, plan);
-        if (plan->mean_wanted)
-            executor_run(plan->runner,
-                         plan->sequences[end / plan->Hkv].first_block -
-                             plan->sequences[plan->group_first / plan->Hkv].first_block,
-                         task_run_mean, plan);
+        if (takes_whole_units(plan, end - plan->group_first))
+            executor_run(plan->runner, end - plan->group_first, task_unit, plan);
         else
-            executor_run(plan->runner, attention_blocks_before(plan, end) - attention_blocks_before(plan, plan->group_first),
-                         task_run, plan);
+            stages_run(plan, end);
         size_t group = plan->H / plan->Hkv;
         attention_reduce_run(plan, plan->group_first * group,
                              plan->params->sequences == NULL ? (end - plan->group_first) * group : plan->H);
