@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,11 +20,10 @@
 #define DRAIN_VISIBLE_MS 500
 #define DRAIN_POLL_MS 20
 
-/* Larger allocations get huge pages of their own, and go back to the system as soon as they are freed. Smaller ones are kept for
- * the next request, whose page faults would cost it up to a third of its time; the budget gives that memory back when another
- * needs it, and when there is nothing to do. */
-#define MALLOC_MAPPED_BYTES_MIN (4 << 20)
-#define MALLOC_KEPT_BYTES_MAX (64 << 20)
+/* Freed memory stays with the process for the next request: page faults would cost it up to a third of its time, and zeroing the
+ * pages of large results as much again. The budget gives that memory back when another needs it, and when there is nothing to do. */
+#define MALLOC_MAPPINGS_MAX 0
+#define MALLOC_KEPT_BYTES_MAX INT_MAX
 
 /* Returns the exit status. */
 static int fail(const struct error *err)
@@ -103,7 +103,7 @@ int main(int argument_count, char **arguments)
     if (options.once == NULL) /* as a filter, --once ends by what ends any other */
         signals_init();
     (void)mallopt(M_ARENA_MAX, 1); /* malloc_trim does not trim the top of any other */
-    (void)mallopt(M_MMAP_THRESHOLD, MALLOC_MAPPED_BYTES_MIN);
+    (void)mallopt(M_MMAP_MAX, MALLOC_MAPPINGS_MAX);
     (void)mallopt(M_TRIM_THRESHOLD, MALLOC_KEPT_BYTES_MAX);
     api_init();
     if (options.kernel != NULL && !api_use_kernel(options.kernel, &err))
