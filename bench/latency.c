@@ -3,7 +3,8 @@
  *   build/bench/latency ATTND [SECONDS] [LARGE_CLIENTS] [SMALL_CLIENTS]
  *
  * Starts that program on a free port of 127.0.0.1. Each phase takes SECONDS (10). Large requests are drawn from a seed or uploaded as
- * safetensors, [1,8,4096,64]; small ones are two queries of two dimensions. Prints a Markdown table. */
+ * safetensors, [1,8,4096,64]; small ones are two queries of two dimensions. In the last phase MANY_CLIENTS send small ones. Prints the
+ * machine, its load and a Markdown table. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -24,6 +25,7 @@
 #define CLIENTS_MAX 512
 #define HEAD_BYTES_MAX 4096
 #define TIMEOUT_S 120
+#define MANY_CLIENTS 256
 
 static const char small_body[] = "{\"query\":[[1,0],[0,1]],\"key\":[[1,0],[0,1]],\"value\":[[10],[20]]}";
 static const char drawn_body[] = "{\"seed\":1,\"query\":{\"shape\":[1,8,4096,64]},\"key\":{\"shape\":[1,8,4096,64]},"
@@ -218,6 +220,32 @@ static void phase(const char *name, int port, int seconds, const struct message 
     (void)fflush(stdout);
 }
 
+static const char *instructions(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        return ", AVX-512";
+    if (__builtin_cpu_supports("avx2"))
+        return ", AVX2";
+#endif
+    return "";
+}
+
+static void print_machine(void)
+{
+    char line[256] = "", processor[256] = "an unknown processor";
+    double load = 0;
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "model name : %255[^\n]", processor) == 1)
+            break;
+    if (file != NULL)
+        (void)fclose(file);
+    (void)getloadavg(&load, 1);
+    (void)printf("%s, %ld cores%s; load %.1f at the start.\n\n", processor, sysconf(_SC_NPROCESSORS_ONLN), instructions(),
+                 load);
+}
+
 /* Starts the daemon; returns its process. Its first line ends in its port. */
 static pid_t start_attnd(const char *program, int *ret_port)
 {
@@ -256,6 +284,7 @@ int main(int count, char **arguments)
     pid_t attnd = start_attnd(arguments[1], &port);
     struct message small = post("", small_body, strlen(small_body));
     struct message drawn = post("", drawn_body, strlen(drawn_body)), uploaded = post_uploaded();
+    print_machine();
     (void)printf("%zu clients with small requests, beside %zu with large ones, %d s each:\n\n"
                  "| beside | small requests | p50 ms | p99 ms | max ms | refused | large requests | p50 ms | p99 ms | max ms | "
                  "refused |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
@@ -263,6 +292,7 @@ int main(int count, char **arguments)
     phase("nothing", port, seconds, &small, small_clients, NULL, 0);
     phase("drawn [1,8,4096,64], JSON out", port, seconds, &small, small_clients, &drawn, large_clients);
     phase("uploaded [1,8,4096,64], safetensors", port, seconds, &small, small_clients, &uploaded, large_clients);
+    phase("nothing, from 256 clients", port, seconds, &small, MANY_CLIENTS, NULL, 0);
     free(small.text);
     free(drawn.text);
     free(uploaded.text);

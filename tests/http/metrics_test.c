@@ -6,6 +6,7 @@
 
 #include "tests/http/groups.h"
 #include "tests/http/harness.h"
+#include "tests/support/environment.h"
 
 /* The value of a sample, its name with its labels; -1 where it is not there. */
 static double sample(const struct attnd *attnd, const char *name)
@@ -66,18 +67,25 @@ static void test_counted(void **state)
 
 static void wait_for_sample(const struct attnd *attnd, const char *name, double wanted)
 {
-    for (int i = 0; i < 200 && sample(attnd, name) < wanted; i++)
+    for (int i = 0; i < 1000 && sample(attnd, name) != wanted; i++)
         sleep_s(0.1);
     assert_sample(attnd, name, wanted);
+}
+
+static void wait_until_computing(const struct attnd *attnd)
+{
+    for (int i = 0; i < 1000 && sample(attnd, "attnd_memory_bytes{kind=\"computing\"}") == 0; i++)
+        sleep_s(0.1);
 }
 
 /* It answers while every core computes and another request waits, and says so. */
 static void test_while_busy(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--threads", "1", "--request-timeout", "4");
+    struct attnd *attnd = attnd_start("--threads", "1", "--request-timeout", environment_slow() ? "20" : "4");
     struct pending *busy = post_later(attnd, "/attention", ENDLESS_JSON);
-    wait_for_sample(attnd, "attnd_working_requests", 1);
+    wait_until_computing(attnd);
+    assert_sample(attnd, "attnd_working_requests", 1);
     struct pending *waiting = post_later(attnd, "/attention", ENDLESS_JSON);
     wait_for_sample(attnd, "attnd_queued_requests", 1);
     assert_sample(attnd, "attnd_working_requests", 2);
@@ -99,7 +107,7 @@ static void test_waiting_for_memory(void **state)
     int fds[2];
     char *text = raw_post("/attention", "", LONG_REPLY_JSON);
     (void)state;
-    struct attnd *attnd = attnd_start("--memory", "60M", "--max-body", "1M", "--threads", "1");
+    struct attnd *attnd = attnd_start("--memory", "60M", "--max-body", "1M", "--threads", "1", "--request-timeout", "300");
     assert_sample(attnd, "attnd_memory_waiting_requests", 0);
     for (size_t i = 0; i < 2; i++) {
         fds[i] = raw_connect(attnd);
