@@ -242,8 +242,9 @@ static void print_machine(void)
     if (file != NULL)
         (void)fclose(file);
     (void)getloadavg(&load, 1);
-    (void)printf("%s, %ld cores%s; load %.1f at the start.\n\n", processor, sysconf(_SC_NPROCESSORS_ONLN), instructions(),
-                 load);
+    (void)printf(
+        "# Small requests beside large ones\n\n%s, %ld cores%s; load %.1f at the start. Written by `make bench-latency`.\n\n",
+        processor, sysconf(_SC_NPROCESSORS_ONLN), instructions(), load);
 }
 
 /* Starts the daemon; returns its process. Its first line ends in its port. */
