@@ -52,8 +52,7 @@ static bool decode(const struct api_request *sent, struct arena *arena, struct c
     struct request *request = &ret->comparison->request;
     request->dtype = DTYPE_F64; /* what is compared is the convention, not our rounding */
     memset(request->results, 0, sizeof request->results);
-    request->select.given = request->select.has_heads = request->select.has_queries = request->select.has_keys = false;
-    request->select.head_count = 0;
+    request->select = (struct request_select){0};
     if (!plan_resolve(request, ret->plan, err))
         return compare_request_error(err);
     return expected_resolve(&ret->comparison->expected, ret->plan, err);

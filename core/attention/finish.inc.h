@@ -106,9 +106,19 @@ static void NAME(row_finish)(struct NAME(state) *state, size_t r)
         NAME(weights_finish)(state, r);
     if (results->lse.data != NULL)
         *NAME(result_row)(state, &results->lse, r) = (ELEMENT)attention_lse(plan, (double)state->max[r], state->sum[r]);
-    NAME(reductions_finish)(state, r);
+    if (plan->row_reductions)
+        NAME(reductions_finish)(state, r);
     if (state->sums != NULL)
         NAME(output_finish)(state, r);
+}
+
+/* All results of a row that is computed again. */
+static void NAME(exact_finish)(const struct NAME(state) *state, size_t r)
+{
+    const struct attention_plan *plan = state->plan;
+    struct top_keys top = plan->top > 0 ? NAME(top_keys_of)(state, r) : (struct top_keys){0};
+    exact_row(plan, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r),
+              plan->weights_wanted && NAME(row_kept)(state, r) ? NAME(weights_row)(state, r) : NULL, &top);
 }
 
 /* Finishes all rows. Those that need more than this precision are computed again, which takes long: each asks whether to
@@ -123,10 +133,8 @@ static void NAME(rows_finish)(struct NAME(state) *state)
         if (exact && attention_should_stop(plan))
             break;
         masked += !state->nonfinite[r] && !state->has_visible_key[r] && !state->rows[r]->padding;
-        struct top_keys top = NAME(top_keys_of)(state, r);
         if (state->nonfinite[r])
-            exact_row(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r),
-                      plan->weights_wanted && NAME(row_kept)(state, r) ? NAME(weights_row)(state, r) : NULL, &top);
+            NAME(exact_finish)(state, r);
         else
             NAME(row_finish)(state, r);
     }

@@ -131,6 +131,8 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
     plan->raw_scores = params->softcap <= 0 && params->mask.data == NULL && params->alibi_slopes == NULL;
     const struct tensor *top = results->top_indices.data != NULL ? &results->top_indices : &results->top_weights;
     plan->top = top->data == NULL ? 0 : top->shape[3];
+    plan->row_reductions = plan->top > 0 || results->entropy.data != NULL || results->key_sums.data != NULL ||
+                           results->pooled_weights.data != NULL;
     plan->pool_rows = results->pooled_weights.data == NULL ? 0 : results->pooled_weights.shape[2];
     plan->pool_columns = results->pooled_weights.data == NULL ? 0 : results->pooled_weights.shape[3];
     plan_panels(plan);

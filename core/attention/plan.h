@@ -118,6 +118,7 @@ struct attention_plan {
     size_t kept_tiles;        /* how many of these a sequence has at most */
     struct attention_selection selection; /* resolved: all where the results have none */
 
+    bool row_reductions;                  /* a row's entropy or largest weights, or row_norms, are wanted */
     size_t top;                           /* keys of a row in top_keys; 0: not wanted */
     struct attention_row_norm *row_norms; /* [B,H,Tq], for the second sweep (reduce.c); NULL: none */
     size_t pool_rows, pool_columns;       /* of pooled_weights; 0: not wanted */

@@ -81,5 +81,6 @@ static void NAME(block_reduce)(struct attention_plan *plan, const struct attenti
     NAME(state_init)(&state, plan, block, scratch, false);
     state.span = span;
     state.stored = false;
+    state.kept_scores = NULL;
     NAME(keys_run)(&state, first, end, NAME(tile_reduce));
 }

@@ -23,7 +23,8 @@ static double NAME(terms_moved)(double terms, double sum, double rise, double fa
 static void NAME(raise_max)(struct NAME(state) *state, size_t r, REAL max)
 {
     double rise = (double)state->max[r] - (double)max, factor = exp(rise);
-    state->terms[r] = NAME(terms_moved)(state->terms[r], state->sum[r], rise, factor);
+    if (state->plan->row_reductions)
+        state->terms[r] = NAME(terms_moved)(state->terms[r], state->sum[r], rise, factor);
     state->sum[r] *= factor;
     state->max[r] = max;
     if (state->has_sums[r])
@@ -76,7 +77,7 @@ static void NAME(stage_softmax)(struct NAME(state) *state, const struct NAME(til
     }
     if (tile_max == MINUS_INFINITY || state->nonfinite[r]) /* the tile is masked, or the row is left to exact_row */
         memset(row, 0, tile->count * sizeof *row);
-    size_t kept = NAME(kept_tile)(state, tile);
+    size_t kept = state->kept_scores == NULL ? SIZE_MAX : NAME(kept_tile)(state, tile);
     if (kept != SIZE_MAX)
         state->tile_max[kept * QUERY_TILE + r] = state->max[r];
 }
@@ -114,8 +115,9 @@ static void NAME(row_merge)(struct NAME(state) *state, const struct NAME(state) 
     if (later->has_nonfinite_sums[r])
         NAME(row_add)(state->nonfinite_sums + at, state->has_nonfinite_sums[r], 1, later->nonfinite_sums + at, 1, plan->Dv);
     state->has_nonfinite_sums[r] |= later->has_nonfinite_sums[r];
-    state->terms[r] = NAME(terms_moved)(state->terms[r], state->sum[r], (double)state->max[r] - max, own) +
-                      NAME(terms_moved)(later->terms[r], later->sum[r], (double)later->max[r] - max, other);
+    if (plan->row_reductions)
+        state->terms[r] = NAME(terms_moved)(state->terms[r], state->sum[r], (double)state->max[r] - max, own) +
+                          NAME(terms_moved)(later->terms[r], later->sum[r], (double)later->max[r] - max, other);
     state->sum[r] = own * state->sum[r] + other * later->sum[r];
     if (plan->top > 0)
         NAME(top_merge)(state, later, r);

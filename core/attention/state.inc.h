@@ -86,11 +86,11 @@ static void NAME(tile_clip)(const struct NAME(state) *state, struct NAME(tile) *
 static size_t NAME(kept_tile)(const struct NAME(state) *state, const struct NAME(tile) *tile)
 {
     size_t number = (tile->first - state->block->sequence->first_key) / KEY_TILE - state->kept_first;
-    return state->stored && state->kept_scores != NULL && number < state->plan->kept_tiles ? number : SIZE_MAX;
+    return state->kept_scores != NULL && number < state->plan->kept_tiles ? number : SIZE_MAX;
 }
 
 /* Where row r of the tile has its scores: see struct attention_scratch. */
-static REAL *NAME(score_row)(const struct NAME(state) *state, const struct NAME(tile) *tile, size_t r)
+static inline REAL *NAME(score_row)(const struct NAME(state) *state, const struct NAME(tile) *tile, size_t r)
 {
     size_t kept = NAME(kept_tile)(state, tile);
     if (kept == SIZE_MAX)
@@ -112,14 +112,16 @@ static ELEMENT *NAME(result_row)(const struct NAME(state) *state, const struct t
 }
 
 /* True where row r has a place in the results that hold a part of queries and keys; and whether its weights are kept. */
-static bool NAME(row_selected)(const struct NAME(state) *state, size_t r)
+static inline bool NAME(row_selected)(const struct NAME(state) *state, size_t r)
 {
-    return attention_row_selected(state->plan, NAME(row_head)(state, r), NAME(row_query)(state, r));
+    return state->plan->results->selection == NULL ||
+           attention_row_selected(state->plan, NAME(row_head)(state, r), NAME(row_query)(state, r));
 }
 
-static bool NAME(row_kept)(const struct NAME(state) *state, size_t r)
+static inline bool NAME(row_kept)(const struct NAME(state) *state, size_t r)
 {
-    return attention_row_kept(state->plan, NAME(row_head)(state, r), NAME(row_query)(state, r));
+    return state->plan->results->selection == NULL ||
+           attention_row_kept(state->plan, NAME(row_head)(state, r), NAME(row_query)(state, r));
 }
 
 /* The row of such a result; its first number is of key selection.key_first. */
@@ -185,7 +187,6 @@ static void NAME(state_init)(struct NAME(state) *state, struct attention_plan *p
     state->weight_rows = scratch->weight_rows;
     state->tile_max = scratch->tile_max;
     state->clean_values = scratch->clean_values;
-    state->kept_scores = scratch->kept_scores;
     size_t selected = plan->selection.key_first, origin = block->sequence->first_key;
     state->kept_first = selected > origin ? (selected - origin) / KEY_TILE : 0;
     state->stored = false;
@@ -196,14 +197,18 @@ static void NAME(state_init)(struct NAME(state) *state, struct attention_plan *p
         const struct attention_row *row = attention_row_at(plan, block->b, NAME(row_query)(state, r));
         const double *sinks = with_sink && !row->padding ? plan->params->sinks : NULL;
         state->rows[r] = row;
-        state->stored |= plan->stages_wanted && NAME(row_kept)(state, r);
+        if (plan->stages_wanted)
+            state->stored |= NAME(row_kept)(state, r);
         state->max[r] = sinks == NULL ? MINUS_INFINITY : (REAL)sinks[NAME(row_head)(state, r)];
         state->sum[r] = sinks == NULL ? 0 : 1;
-        state->terms[r] = 0;
-        state->top_count[r] = 0;
-        state->top_min[r] = MINUS_INFINITY;
+        if (plan->row_reductions) {
+            state->terms[r] = 0;
+            state->top_count[r] = 0;
+            state->top_min[r] = MINUS_INFINITY;
+        }
         state->has_visible_key[r] = state->nonfinite[r] = state->needs_exact[r] = false;
         state->has_sums[r] = state->has_nonfinite_sums[r] = false;
     }
+    state->kept_scores = state->stored ? scratch->kept_scores : NULL;
     NAME(queries_pack)(state);
 }

@@ -11,7 +11,7 @@ import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
 
 const TENSOR_FIELDS = ["query", "key", "value", "x", "context", "value_context", "mask", "past_key", "past_value", "key_lengths", "sinks", "alibi"];
 const SHORT_NAMES = { q: "query", k: "key", v: "value", queries: "query", keys: "key", values: "value", attn_mask: "mask", attention_mask: "mask" };
-const REPLY_FIELDS = ["return", "format", "decimals"]; // the page chooses these itself
+const REPLY_FIELDS = ["return", "top", "pool", "pool_by", "select", "format", "decimals"]; // the page chooses these itself
 const WEIGHT_NAMES = ["weights", "attention", "attentions", "attn", "attention_weights", "mean_weights"];
 
 // ---- reading: { request }, { request, reply }, { weights, tokens }, or { tensors }, a Map by name ----
