@@ -10,51 +10,16 @@
 #include "core/kernels/product_blas.h"
 #include "core/kernels/target.inc.h"
 
-/* Each of these uses those before it: once for float32, once for float64, with REAL, INTEGER (as wide) and NAME(x) defined. */
-
 #define REAL float
 #define INTEGER int32_t
 #define NAME(x) x##_f32
-
-#include "core/kernels/vector.inc.h"
-
-#include "core/kernels/exp_f32.inc.h"
-#include "core/kernels/exp_row.inc.h"
-#include "core/kernels/mask_row.inc.h"
-#include "core/kernels/rows.inc.h"
-#if ROWS > 0
-#include "core/kernels/dots.inc.h"
-#include "core/kernels/pack.inc.h"
-#include "core/kernels/product.inc.h"
-#endif
-
-#undef REAL
-#undef INTEGER
-#undef NAME
-#undef LANES
-#undef PANEL
+#include "core/kernels/operations.inc.h"
 
 #define REAL double
+#define REAL_IS_F64
 #define INTEGER int64_t
 #define NAME(x) x##_f64
-
-#include "core/kernels/vector.inc.h"
-
-#include "core/kernels/exp_f64.inc.h"
-#include "core/kernels/exp_row.inc.h"
-#include "core/kernels/mask_row.inc.h"
-#include "core/kernels/rows.inc.h"
-#if ROWS > 0
-#include "core/kernels/dots.inc.h"
-#include "core/kernels/pack.inc.h"
-#include "core/kernels/product.inc.h"
-#endif
-
-#undef REAL
-#undef INTEGER
-#undef NAME
-#undef LANES
-#undef PANEL
+#include "core/kernels/operations.inc.h"
 
 #include "core/kernels/columns.inc.h"
 #include "core/kernels/softcap.inc.h"

@@ -106,8 +106,8 @@ static void test_environment(void **state)
     assert_int_equal(setenv("ATTND_MAX_BODY", "2K", 1), 0);
     assert_int_equal(setenv("ATTND_THREADS", "3", 1), 0);
     assert_int_equal(setenv("ATTND_CORS_ORIGIN", "", 1), 0);
-    struct attnd *attnd = attnd_start("--threads", "1");
-    assert_true(attnd_logs(attnd, "threads 1, queue ", 30));
+    struct attnd *attnd = attnd_start("--threads", "1", "--max-connections", "48");
+    assert_true(attnd_logs(attnd, "threads 1, queue 48, ", 30));
     assert_true(attnd_logs(attnd, "max-body 2048", 30));
     attnd_stop(attnd);
     assert_int_equal(setenv("ATTND_MAX_BODY", "lots", 1), 0);
