@@ -104,6 +104,7 @@ int main(int argument_count, char **arguments)
         signals_init();
     (void)mallopt(M_ARENA_MAX, 1); /* malloc_trim does not trim the top of any other */
     (void)mallopt(M_MMAP_MAX, MALLOC_MAPPINGS_MAX);
+    (void)mallopt(M_MXFAST, 0); /* else freeing a large block walks over all small ones */
     (void)mallopt(M_TRIM_THRESHOLD, MALLOC_KEPT_BYTES_MAX);
     api_init();
     if (options.kernel != NULL && !api_use_kernel(options.kernel, &err))

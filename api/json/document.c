@@ -172,7 +172,10 @@ const json_t *document_member(const json_t *object, const char *name)
 
 void pointer_append(const char *pointer, const char *name, char *ret, size_t ret_bytes)
 {
-    size_t used = (size_t)snprintf(ret, ret_bytes, "%s/", pointer);
+    size_t used = strnlen(pointer, ret_bytes - 2);
+    memcpy(ret, pointer, used);
+    ret[used++] = '/';
+    ret[used] = '\0';
     for (const char *c = name; *c != '\0' && used + 3 < ret_bytes; c++) {
         if (*c == '~' || *c == '/') {
             ret[used++] = '~';

@@ -1,11 +1,11 @@
 #include "api/json/extract.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "api/json/dialect.h"
 #include "api/json/skip.h"
 #include "api/json/token.h"
+#include "api/json/writer.h"
 #include "core/size.h"
 
 struct scan {
@@ -163,7 +163,12 @@ static bool extract_here(struct scan *scan, enum json_array_kind kind, size_t ra
     scan->last = ']';
 
     char placeholder[24];
-    array->document_bytes = (size_t)snprintf(placeholder, sizeof placeholder, "[%zu]", extract->array_count);
+    struct writer writer;
+    writer_init(&writer, placeholder, sizeof placeholder);
+    writer_add(&writer, "[");
+    writer_unsigned(&writer, extract->array_count);
+    writer_add(&writer, "]");
+    array->document_bytes = (size_t)(writer.at - writer.start);
     extract->array_count++;
     return keep(scan, placeholder, array->document_bytes);
 }

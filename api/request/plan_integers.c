@@ -77,9 +77,10 @@ bool plan_integers_resolve(struct plan *plan, struct error *err)
         enum integers_axis axis = request_integers_fields[i].axis;
         const struct integers_input *input = &plan->request->integers[i];
         char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
+        if (!input->given)
+            continue;
         (void)snprintf(pointer, sizeof pointer, "/%s", request_integers_fields[i].name);
-        if (input->given &&
-            !(is_per_token(axis) ? check_per_token(plan, &input->list, axis, err) : check_per_item(plan, which, pointer, err)))
+        if (!(is_per_token(axis) ? check_per_token(plan, &input->list, axis, err) : check_per_item(plan, which, pointer, err)))
             return false;
     }
     return true;

@@ -11,6 +11,13 @@
 
 #define INTEGERS_MAX 16 /* in a list that is read on the stack */
 
+static void set_pointer(char ret[TENSOR_INPUT_POINTER_BYTES_MAX], const char *pointer)
+{
+    size_t length = strnlen(pointer, TENSOR_INPUT_POINTER_BYTES_MAX - 1);
+    memcpy(ret, pointer, length);
+    ret[length] = '\0';
+}
+
 bool tensor_input_may_be(enum tensor_input_content content, enum element_type element_type)
 {
     if (content == TENSOR_INPUT_INTEGERS)
@@ -132,7 +139,7 @@ bool tensor_input_read_parts(const struct extract *extract, const json_t *shape,
                              enum tensor_input_content content, struct tensor_input *ret, struct error *err)
 {
     *ret = (struct tensor_input){0};
-    (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
+    set_pointer(ret->pointer, pointer);
     if (!decode_shape(extract, shape, ret, err))
         return false;
     (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%.*s/data", TENSOR_INPUT_POINTER_BYTES_MAX - 6, pointer);
@@ -183,8 +190,8 @@ bool tensor_input_read(const struct extract *extract, const json_t *value, const
     if (json_is_object(value))
         return decode_object(extract, value, pointer, content, ret, err);
     *ret = (struct tensor_input){.kind = TENSOR_INPUT_ARRAY};
-    (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
-    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
+    set_pointer(ret->pointer, pointer);
+    set_pointer(ret->array_pointer, pointer);
     ret->array = document_array(extract, value);
     if (ret->array == NULL)
         return refuse_value(extract, value, pointer, content,
@@ -203,8 +210,8 @@ bool tensor_input_of_bytes(const char *pointer, enum element_type element_type, 
                            const void *bytes, struct tensor_input *ret, struct error *err)
 {
     *ret = (struct tensor_input){.kind = TENSOR_INPUT_BYTES, .bytes = bytes, .element_type = element_type, .rank = rank};
-    (void)snprintf(ret->pointer, sizeof ret->pointer, "%s", pointer);
-    (void)snprintf(ret->array_pointer, sizeof ret->array_pointer, "%s", pointer);
+    set_pointer(ret->pointer, pointer);
+    set_pointer(ret->array_pointer, pointer);
     memcpy(ret->shape, shape, rank * sizeof *shape);
     return check_axes(ret, err);
 }
