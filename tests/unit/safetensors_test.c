@@ -343,6 +343,28 @@ static void replies_hold_what_json_holds(void **state)
     }
 }
 
+/* Of two parts, the integers first in the file: eight bytes each, and readers want them at multiples of eight. */
+static void largest_weights_are_two_tensors(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"query\":[[1,0]],\"key\":[[0,0],[9,0],[1,0]],\"value\":[[1],[2],[3]],\"scale\":1,"
+                               "\"return\":[\"entropy\",\"top_keys\"],\"top\":4}";
+    struct binary_client binary;
+    struct binary_request request = {
+        .protocol = &api_protocol_attention, .body = body, .body_bytes = strlen(body), .accept = SAFETENSORS_TYPE};
+    binary_client_send(&binary, &request);
+    binary_client_check_ok(&binary);
+    int64_t indices[4];
+    float weights[4];
+    memcpy(indices, safetensors_tensor(&binary, "top_keys.indices", "I64", "[1,4]"), sizeof indices);
+    memcpy(weights, safetensors_tensor(&binary, "top_keys.weights", "F32", "[1,4]"), sizeof weights);
+    assert_true(indices[0] == 1 && indices[1] == 2 && indices[2] == 0 && indices[3] == -1);
+    assert_true(weights[0] > 0.999F && weights[1] > weights[2] && weights[2] > 0 && weights[3] == 0);
+    const json_t *entry = json_object_get(binary.json, "top_keys.indices");
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(entry, "data_offsets"), 0)), 0);
+    binary_client_done(&binary);
+}
+
 static void accept_headers(void **state)
 {
     (void)state;
@@ -391,6 +413,7 @@ int main(void)
         cmocka_unit_test(weights_of_projections),
         cmocka_unit_test(empty_tensors),
         cmocka_unit_test(replies_hold_what_json_holds),
+        cmocka_unit_test(largest_weights_are_two_tensors),
         cmocka_unit_test(accept_headers),
     };
     return cmocka_run_group_tests_name("safetensors", tests, NULL, NULL);

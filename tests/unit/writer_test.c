@@ -105,6 +105,10 @@ static void test_tensors(void **state)
     check_tensor(&t, false, -1, "[[[1.0,-0.0],[0.1,1e-7],[1e300,\"-Infinity\"]]]");
     t = tensor_contiguous(f64, DTYPE_F64, 1, (const size_t[]){1});
     check_tensor(&t, false, -1, "[1.0]");
+    int64_t i64[] = {0, -1, INT64_MAX, INT64_MIN};
+    t = tensor_contiguous(i64, DTYPE_I64, 2, (const size_t[]){2, 2});
+    check_tensor(&t, false, -1, "[[0,-1],[9223372036854775807,-9223372036854775808]]");
+    check_tensor(&t, true, 2, "[0,-1,9223372036854775807,-9223372036854775808]");
 }
 
 static void test_empty_tensors(void **state)
