@@ -5,13 +5,10 @@
 
 #define LN_2 0.693147180559945309417
 
-static double rounded(enum element_type type, double x)
+static void round_row(enum element_type type, double *row, size_t count)
 {
-    const size_t one = 1;
-    const struct tensor t = tensor_contiguous(&x, DTYPE_F64, 1, &one);
-    if (type != ELEMENT_F64)
-        element_round(type, &t);
-    return x;
+    const struct tensor t = tensor_contiguous(row, DTYPE_F64, 1, &count);
+    element_round(type, &t);
 }
 
 /* ---- scores ---- */
@@ -29,33 +26,39 @@ static bool is_masked(const struct variant *variant, size_t b, size_t i, size_t 
     return d->left_padded && lengths != NULL && j < variant->plan.Tk - lengths[b];
 }
 
-/* The score as it would be had the product and its scaled value been stored in the narrower format. */
-static double with_rounded_product(const struct variant *variant, double score, double masked)
+/* The scores as they would be had the product and its scaled value been stored in the narrower format. */
+static void round_products(const struct variant *variant, const double *scores, double *masked, double *scratch)
 {
     const enum element_type type = variant->deviation.round_scores;
     const double scale = variant->plan.scale;
-    double product = rounded(type, scale != 0 ? score / scale : 0);
-    double narrow = rounded(type, product * scale);
-    return isfinite(narrow) && isfinite(masked) ? rounded(type, masked + (narrow - score)) : masked + narrow;
-}
-
-static double finished_score(const struct variant *variant, double score, double masked)
-{
-    const struct deviation *d = &variant->deviation;
-    if (d->round_scores != ELEMENT_F64 && masked > -(double)INFINITY)
-        masked = with_rounded_product(variant, score, masked);
-    return d->softcap_last ? d->softcap * tanh(masked / d->softcap) : masked;
+    const size_t Tk = variant->plan.Tk;
+    for (size_t j = 0; j < Tk; j++)
+        scratch[j] = scale != 0 ? scores[j] / scale : 0;
+    round_row(type, scratch, Tk);
+    for (size_t j = 0; j < Tk; j++)
+        scratch[j] *= scale;
+    round_row(type, scratch, Tk);
+    for (size_t j = 0; j < Tk; j++)
+        if (masked[j] > -(double)INFINITY)
+            masked[j] += isfinite(scratch[j]) && isfinite(masked[j]) ? scratch[j] - scores[j] : scratch[j];
+    round_row(type, masked, Tk);
 }
 
 void finish_scores(struct slice *slice, const struct variant *variant, size_t first, size_t count)
 {
     const struct plan *plan = &variant->plan;
+    const struct deviation *d = &variant->deviation;
+    const bool masks = d->causal != CAUSAL_AS_ASKED || d->left_padded;
     for (size_t row = 0; row < plan->B * plan->H * count; row++) {
         const size_t b = row / count / plan->H, i = first + row % count;
         const double *scores = slice->buffers[RESULT_SCORES] + row * plan->Tk;
         double *masked = slice->buffers[RESULT_MASKED_SCORES] + row * plan->Tk;
-        for (size_t j = 0; j < plan->Tk; j++)
-            masked[j] = finished_score(variant, scores[j], is_masked(variant, b, i, j) ? -(double)INFINITY : masked[j]);
+        for (size_t j = 0; j < plan->Tk && masks; j++)
+            masked[j] = is_masked(variant, b, i, j) ? -(double)INFINITY : masked[j];
+        if (d->round_scores != ELEMENT_F64)
+            round_products(variant, scores, masked, slice->buffers[RESULT_WEIGHTS] + row * plan->Tk);
+        for (size_t j = 0; j < plan->Tk && d->softcap_last; j++)
+            masked[j] = d->softcap * tanh(masked[j] / d->softcap);
     }
 }
 
@@ -161,11 +164,16 @@ static void finish_value(const struct slice *slice, const struct variant *varian
     memset(out, 0, plan->Dv * sizeof *out);
     for (size_t j = 0; j < plan->Tk; j++) {
         const double *v = tensor_row(value, b, g, j);
-        for (size_t d = 0; d < plan->Dv && weights[j] != 0; d++)
-            out[d] += weights[j] * v[(ptrdiff_t)d * value->stride[3]];
+        const double weight = weights[j];
+        if (weight == 0)
+            continue;
+        for (size_t d = 0; d < plan->Dv && value->stride[3] == 1; d++)
+            out[d] += weight * v[d];
+        for (size_t d = 0; d < plan->Dv && value->stride[3] != 1; d++)
+            out[d] += weight * v[(ptrdiff_t)d * value->stride[3]];
     }
-    for (size_t d = 0; d < plan->Dv; d++)
-        out[d] = rounded(variant->deviation.round_output, out[d]);
+    if (variant->deviation.round_output != ELEMENT_F64)
+        round_row(variant->deviation.round_output, out, plan->Dv);
 }
 
 /* A query that is padding. */
@@ -194,8 +202,8 @@ static void finish_row(struct slice *slice, const struct variant *variant, size_
         softmax_missing(plan, masked, weights);
     else
         softmax(variant, masked, lse, weights);
-    for (size_t j = 0; j < plan->Tk && d->round_weights != ELEMENT_F64; j++)
-        weights[j] = rounded(d->round_weights, weights[j]);
+    if (d->round_weights != ELEMENT_F64)
+        round_row(d->round_weights, weights, plan->Tk);
     if (slice->wanted[RESULT_OUTPUT])
         finish_value(slice, variant, row, count, slice->buffers[RESULT_OUTPUT] + row * plan->Dv);
 }

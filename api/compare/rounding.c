@@ -7,6 +7,7 @@
 #include "core/size.h"
 
 #define ERRORS_ALLOWED 2 /* times our own emulation's: sums in another order round differently */
+#define SAMPLE_MARGIN 8  /* how much farther off the sample may be: all tokens have larger errors than a few */
 #define TYPED_NUMBERS_MIN 8
 
 /* How far off, by result: what was expected, and the emulation. */
@@ -41,21 +42,16 @@ static void add_result(const struct expected *expected, enum request_result whic
     }
 }
 
-/* Emulates over all tokens. */
-static bool emulate(struct search *search, struct variant *emulated, struct rounding *ret, struct error *err)
+/* Adds some tokens. */
+static bool emulate_tokens(struct search *search, struct variant *emulated, size_t first, size_t count,
+                           struct rounding *rounding, struct error *err)
 {
-    const size_t Tq = emulated->plan.Tq;
-    const size_t capacity = size_min(slice_capacity(&search->slice, emulated), slice_capacity(&search->slice, search->base));
-    *ret = (struct rounding){.matches = true};
-    for (size_t first = 0; first < Tq; first += capacity) {
-        size_t count = size_min(capacity, Tq - first);
-        if (!slice_compute(&search->slice, search->base, first, count, err) ||
-            !slice_compute(&search->other_slice, emulated, first, count, err))
-            return false;
-        for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
-            if (search->expected->given[i])
-                add_result(search->expected, (enum request_result)i, &search->slice, &search->other_slice, ret);
-    }
+    if (!slice_compute(&search->slice, search->base, first, count, err) ||
+        !slice_compute(&search->other_slice, emulated, first, count, err))
+        return false;
+    for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
+        if (search->expected->given[i])
+            add_result(search->expected, (enum request_result)i, &search->slice, &search->other_slice, rounding);
     return true;
 }
 
@@ -64,11 +60,12 @@ static double allowed(const struct rounding *rounding, enum element_type type, s
     return ERRORS_ALLOWED * fmax(rounding->emulated_error[which], epsilon(type) * rounding->largest[which]);
 }
 
-static bool is_rounding(const struct search *search, const struct rounding *rounding, enum element_type type)
+/* Whether what was expected is off by at most `times` what is allowed. */
+static bool is_within(const struct search *search, const struct rounding *rounding, enum element_type type, double times)
 {
     bool within = rounding->matches;
     for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
-        within &= !search->expected->given[i] || rounding->expected_error[i] <= allowed(rounding, type, i);
+        within &= !search->expected->given[i] || rounding->expected_error[i] <= times * allowed(rounding, type, i);
     return within;
 }
 
@@ -83,6 +80,23 @@ static const struct convention *rounding_convention(void)
 static enum element_type type_of(const struct deviation *d)
 {
     return d->round_inputs != ELEMENT_F64 ? d->round_inputs : d->round_weights;
+}
+
+/* Emulates over all tokens; where `agrees`, not if the sample is far off already. False with err set, or where it was. */
+static bool emulate(struct search *search, struct variant *emulated, bool agrees, struct rounding *ret, struct error *err)
+{
+    const size_t Tq = emulated->plan.Tq;
+    const size_t capacity = size_min(slice_capacity(&search->slice, emulated), slice_capacity(&search->slice, search->base));
+    *ret = (struct rounding){.matches = true};
+    for (size_t i = 0; agrees && i < search->sample_count; i++)
+        if (!emulate_tokens(search, emulated, search->sample[i], 1, ret, err))
+            return false;
+    if (agrees && !is_within(search, ret, type_of(&emulated->deviation), SAMPLE_MARGIN))
+        return false;
+    for (size_t first = 0; first < Tq; first += capacity)
+        if (!emulate_tokens(search, emulated, first, size_min(capacity, Tq - first), ret, err))
+            return false;
+    return true;
 }
 
 static bool is_searched(const struct search *search)
@@ -100,7 +114,7 @@ static bool emulate_choice(struct search *search, size_t choice, enum element_ty
                  (type == ELEMENT_F64 || type == type_of(&variant->deviation)) &&
                  (!everything || variant->deviation.round_scores != ELEMENT_F64) &&
                  search_prepare(search, variant, variant->changes_inputs ? NULL : search->base, err) &&
-                 emulate(search, variant, ret, err);
+                 emulate(search, variant, !everything, ret, err);
     return err->code == ERROR_NONE;
 }
 
@@ -111,7 +125,7 @@ bool rounding_try(struct search *search, enum element_type type, bool *ret_found
         struct rounding rounding;
         bool there;
         bool done = emulate_choice(search, choice, type, false, &rounding, &there, err);
-        if (done && there && is_rounding(search, &rounding, type_of(&search->current->deviation))) {
+        if (done && there && is_within(search, &rounding, type_of(&search->current->deviation), 1)) {
             *ret_found = true;
             search_explain(search, search->current, search->as_asked);
             search->explanations[0].rows_equal = search->explanations[0].rows;
