@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/compare/compare_case.h"
 #include "api/compare/compare_read.h"
 #include "api/compare/compare_write.h"
 #include "api/json/array_check.h"
@@ -54,7 +55,7 @@ static bool decode(const struct api_request *sent, struct arena *arena, struct c
     memset(request->results, 0, sizeof request->results);
     request->select = (struct request_select){0};
     if (!plan_resolve(request, ret->plan, err))
-        return compare_request_error(err);
+        return compare_request_error(ret->comparison, err);
     return expected_resolve(&ret->comparison->expected, ret->plan, err);
 }
 
@@ -71,7 +72,8 @@ static bool read_tensors(const struct call *c, const struct api_limits *limits, 
     struct comparison *comparison = c->comparison;
     const size_t evaluations = comparison->pairs ? SEARCH_EVALUATIONS_OF_PAIRS : SEARCH_EVALUATIONS;
     const struct api_cost cost = {
-        .memory_bytes = size_add(size_add(expected_cost(&comparison->expected), source_cost(c->plan)),
+        .memory_bytes = size_add(size_add(size_add(expected_cost(&comparison->expected), source_cost(c->plan)),
+                                          comparison->is_case ? compare_case_cost() : 0),
                                  search_cost(c->plan, comparison->extract, executor)),
         .products = size_multiply(evaluations, plan_products(c->plan)),
     };
@@ -79,7 +81,7 @@ static bool read_tensors(const struct call *c, const struct api_limits *limits, 
         !expected_read(&comparison->expected, comparison->extract, &call->arena, executor, err))
         return false;
     return source_read(c->source, &comparison->request, c->plan, comparison->extract, &call->arena, executor, err) ||
-           compare_request_error(err);
+           compare_request_error(comparison, err);
 }
 
 /* An error that a broken array may have caused is replaced by that array's. */
@@ -110,15 +112,18 @@ static bool search(const struct call *c, const struct executor *executor, struct
     return search_run(c->search, arena, err);
 }
 
-static void write_reply(const struct call *c, struct api_reply *ret)
+static bool write_reply(const struct call *c, const struct api_request *sent, struct arena *arena, struct api_reply *ret,
+                        struct error *err)
 {
-    *ret = (struct api_reply){
-        .status = 200,
-        .content_type = "application/json",
-        .verdict = c->search->verdict,
-        .body = c->reply_buffer,
-        .body_bytes = compare_write(c->comparison, c->search, c->reply_buffer),
-    };
+    const struct api_chunk comparison = {c->reply_buffer, compare_write(c->comparison, c->search, c->reply_buffer)};
+    *ret = (struct api_reply){.status = 200, .content_type = "application/json", .verdict = c->search->verdict};
+    if (c->comparison->is_case && c->comparison->is_binary)
+        return compare_case_binary(sent, &comparison, arena, ret, err);
+    if (c->comparison->is_case)
+        return compare_case_text(sent, &comparison, arena, ret, err);
+    ret->body = comparison.data;
+    ret->body_bytes = comparison.bytes;
+    return true;
 }
 
 static bool answer(const struct api_request *sent, const struct api_limits *limits, const struct executor *executor,
@@ -139,9 +144,9 @@ static bool answer(const struct api_request *sent, const struct api_limits *limi
     call->timings.compute_ms = found_ms - read_ms;
     if (!found)
         return false;
-    write_reply(&c, &call->reply);
+    bool written = write_reply(&c, sent, &call->arena, &call->reply, err);
     call->timings.encode_ms = now_ms() - found_ms;
-    return true;
+    return written;
 }
 
 const struct api_protocol api_protocol_compare = {

@@ -5,11 +5,15 @@
 #include <string.h>
 
 #include "api/json/document.h"
+#include "api/protocol/media_type.h"
+#include "api/protocol/safetensors.h"
 #include "core/size.h"
 
-bool compare_request_error(struct error *err)
+bool compare_request_error(const struct comparison *comparison, struct error *err)
 {
     char pointer[ERROR_POINTER_BYTES_MAX];
+    if (comparison->is_binary)
+        return false;
     (void)snprintf(pointer, sizeof pointer, "/request%.*s", (int)(ERROR_POINTER_BYTES_MAX - sizeof "/request"), err->pointer);
     memcpy(err->pointer, pointer, sizeof err->pointer);
     return false;
@@ -47,15 +51,15 @@ static bool decode_bound(const struct extract *extract, const json_t *object, co
     return *ret >= 0 || document_refuse(extract, value, pointer, "a number of at least 0", err);
 }
 
-static bool decode_tolerance(struct comparison *comparison, const json_t *value, struct error *err)
+static bool decode_tolerance(struct comparison *comparison, const struct extract *extract, const json_t *value,
+                             struct error *err)
 {
     static const char *const names[] = {"absolute", "relative", NULL};
     double absolute = 0, relative = 0;
     if (!json_is_object(value))
-        return document_refuse(comparison->extract, value, "/tolerance", "an object with absolute and relative", err);
-    if (!document_known(value, "/tolerance", names, err) ||
-        !decode_bound(comparison->extract, value, "absolute", &absolute, err) ||
-        !decode_bound(comparison->extract, value, "relative", &relative, err))
+        return document_refuse(extract, value, "/tolerance", "an object with absolute and relative", err);
+    if (!document_known(value, "/tolerance", names, err) || !decode_bound(extract, value, "absolute", &absolute, err) ||
+        !decode_bound(extract, value, "relative", &relative, err))
         return false;
     comparison->expected.has_tolerance = true;
     for (size_t i = 0; i < RESULTS; i++) {
@@ -65,48 +69,48 @@ static bool decode_tolerance(struct comparison *comparison, const json_t *value,
     return true;
 }
 
-static bool decode_only(struct comparison *comparison, const json_t *value, struct error *err)
+static bool decode_only(struct comparison *comparison, const struct extract *extract, const json_t *value, struct error *err)
 {
     const char *names[CONVENTIONS_MAX + 1];
-    const struct json_array_text *extracted = document_array(comparison->extract, value);
+    const struct json_array_text *extracted = document_array(extract, value);
     convention_names(names);
     if (!json_is_array(value) || extracted != NULL)
-        return document_refuse(comparison->extract, value, "/search/only", "an array of names, as [\"scale\", \"causal\"],",
-                               err);
+        return document_refuse(extract, value, "/search/only", "an array of names, as [\"scale\", \"causal\"],", err);
     memset(comparison->only, 0, sizeof comparison->only);
     for (size_t i = 0; i < json_array_size(value); i++) {
         char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
         size_t choice = 0;
         (void)snprintf(pointer, sizeof pointer, "/search/only/%zu", i);
-        if (!document_choice(comparison->extract, json_array_get(value, i), pointer, names, &choice, err))
+        if (!document_choice(extract, json_array_get(value, i), pointer, names, &choice, err))
             return false;
         comparison->only[choice] = true;
     }
     return true;
 }
 
-static bool decode_search(struct comparison *comparison, const json_t *value, struct error *err)
+static bool decode_search(struct comparison *comparison, const struct extract *extract, const json_t *value, struct error *err)
 {
     static const char *const names[] = {"pairs", "only", NULL};
     if (!json_is_object(value))
-        return document_refuse(comparison->extract, value, "/search", "an object with pairs and only", err);
+        return document_refuse(extract, value, "/search", "an object with pairs and only", err);
     if (!document_known(value, "/search", names, err))
         return false;
     const json_t *pairs = document_member(value, "pairs"), *only = document_member(value, "only");
-    return (pairs == NULL || document_bool(comparison->extract, pairs, "/search/pairs", &comparison->pairs, err)) &&
-           (only == NULL || decode_only(comparison, only, err));
+    return (pairs == NULL || document_bool(extract, pairs, "/search/pairs", &comparison->pairs, err)) &&
+           (only == NULL || decode_only(comparison, extract, only, err));
 }
 
-static bool decode_options(struct comparison *comparison, const json_t *document, struct error *err)
+static bool decode_options(struct comparison *comparison, const struct extract *extract, const json_t *document,
+                           struct error *err)
 {
     const json_t *tolerance = document_member(document, "tolerance"), *search = document_member(document, "search");
     const json_t *is_case = document_member(document, "case");
-    if (is_case != NULL && !document_bool(comparison->extract, is_case, "/case", &comparison->is_case, err))
+    if (is_case != NULL && !document_bool(extract, is_case, "/case", &comparison->is_case, err))
         return false;
     if (document_member(document, "comparison") != NULL) /* a case, sent again: its old result is not looked at */
         comparison->is_case = false;
-    return (tolerance == NULL || decode_tolerance(comparison, tolerance, err)) &&
-           (search == NULL || decode_search(comparison, search, err));
+    return (tolerance == NULL || decode_tolerance(comparison, extract, tolerance, err)) &&
+           (search == NULL || decode_search(comparison, extract, search, err));
 }
 
 /* {"request", "expected", ..}. */
@@ -123,18 +127,59 @@ static bool decode(struct comparison *comparison, const json_t *document, struct
                             "%s is missing: send the request, as to POST /attention, and what your code made of it as expected",
                             request == NULL ? "request" : "expected");
     if (!attention_read_fields(comparison->extract, request, &comparison->request, &comparison->reply, err))
-        return compare_request_error(err);
-    return decode_expected(comparison, expected, err) && decode_options(comparison, document, err);
+        return compare_request_error(comparison, err);
+    return decode_expected(comparison, expected, err) && decode_options(comparison, comparison->extract, document, err);
+}
+
+/* __metadata__.compare: what is neither request nor expected. */
+static bool read_options(struct comparison *comparison, const char *text, size_t text_bytes, struct arena *arena,
+                         struct error *err)
+{
+    static const char *const names[] = {"tolerance", "search", "case", NULL};
+    struct extract extract;
+    json_t *document = NULL;
+    bool done = extract_scan(text, text_bytes, "__metadata__.compare", arena, &extract, err) &&
+                document_parse(&extract, arena, &document, err) &&
+                (json_is_object(document) || document_refuse(&extract, document, "", "an object", err)) &&
+                document_known(document, "", names, err) && decode_options(comparison, &extract, document, err);
+    document_done(document);
+    return done;
+}
+
+static bool read_binary(const struct api_request *sent, struct arena *arena, struct comparison *ret, struct error *err)
+{
+    struct safetensors_comparison *file = arena_alloc(arena, sizeof *file, err);
+    if (file == NULL)
+        return false;
+    *file = (struct safetensors_comparison){0};
+    ret->is_binary = true;
+    if (!safetensors_read_comparison(sent, arena, ret->extract, &ret->request, &ret->reply, file, err))
+        return false;
+    memcpy(ret->expected.inputs, file->expected, sizeof file->expected);
+    if (file->options != NULL && !read_options(ret, file->options, file->options_bytes, arena, err))
+        return false;
+    ret->is_case &= !file->is_compared;
+    return true;
+}
+
+static bool read_text(const struct api_request *sent, struct arena *arena, struct comparison *ret, struct error *err)
+{
+    json_t *document = NULL;
+    bool done = extract_scan(sent->body, sent->body_bytes, NULL, arena, ret->extract, err) &&
+                document_parse(ret->extract, arena, &document, err) && decode(ret, document, err);
+    document_done(document);
+    return done;
 }
 
 size_t compare_read_cost(void)
 {
-    return size_add(size_multiply(3, document_cost()), arena_cost(sizeof(struct extract)) + arena_cost(3 * DOCUMENT_BYTES_MAX));
+    return size_add(size_multiply(4, document_cost()), arena_cost(sizeof(struct extract)) +
+                                                           arena_cost(sizeof(struct safetensors_comparison)) +
+                                                           arena_cost(4 * DOCUMENT_BYTES_MAX));
 }
 
 bool compare_read(const struct api_request *sent, struct arena *arena, struct comparison *ret, struct error *err)
 {
-    json_t *document = NULL;
     *ret = (struct comparison){0};
     for (size_t i = 0; i < CONVENTIONS_MAX; i++)
         ret->only[i] = true;
@@ -142,8 +187,6 @@ bool compare_read(const struct api_request *sent, struct arena *arena, struct co
     if (ret->extract == NULL)
         return false;
     *ret->extract = (struct extract){0}; /* until the text is scanned */
-    bool done = extract_scan(sent->body, sent->body_bytes, NULL, arena, ret->extract, err) &&
-                document_parse(ret->extract, arena, &document, err) && decode(ret, document, err);
-    document_done(document);
-    return done;
+    bool binary = media_type_is(sent->content_type, SAFETENSORS_TYPE);
+    return (binary ? read_binary : read_text)(sent, arena, ret, err);
 }

@@ -13,18 +13,20 @@ struct comparison {
     struct expected expected;
     bool pairs;
     bool only[CONVENTIONS_MAX];
-    bool is_case; /* the reply is the body, with the comparison in it */
+    bool is_case;   /* the reply is the body, with the comparison in it */
+    bool is_binary; /* a safetensors file */
 };
 
 /* What compare_read allocates at most besides *ret. */
 size_t compare_read_cost(void);
 
 /* Decodes the body. `ret` borrows it and the arena.
- * Fails   malformed, invalid; pointers begin with /request, /expected, /tolerance, /search. */
+ * Fails   malformed, invalid; pointers begin with /request, /expected, /tolerance, /search; of a safetensors file they are
+ *         those of its header's tensors, and of the fields in its metadata. */
 bool compare_read(const struct api_request *sent, struct arena *arena, struct comparison *ret, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Puts /request before the pointer of an error that arose from the request's fields. Returns false. */
-bool compare_request_error(struct error *err);
+/* Puts /request before the pointer of an error that arose from the request's fields in a JSON body. Returns false. */
+bool compare_request_error(const struct comparison *comparison, struct error *err);
 
 #endif

@@ -176,6 +176,7 @@ size_t compare_write(const struct comparison *comparison, const struct search *s
         write_explanation(&writer, search, i);
     writer_add(&writer, "]");
     write_warnings(&writer, comparison, search);
-    writer_add(&writer, "}");
-    return (size_t)(writer.at - writer.start);
+    writer_add(&writer, "}\n");
+    writer_end(&writer);
+    return (size_t)(writer.at - writer.start) - 1;
 }

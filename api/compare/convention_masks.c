@@ -49,7 +49,7 @@ static void set_offset(struct variant *variant, int64_t offset)
 /* Without a causal mask that implies it the offset stays what it was. */
 static void keep_offset(struct variant *variant)
 {
-    if (has_one_offset(variant) && !offset_of(variant)->given && asked_offset(variant) != 0)
+    if (has_one_offset(variant) && !offset_of(variant)->given && asked_offset(variant) != (int64_t)variant->source->plan->Tpast)
         set_offset(variant, asked_offset(variant));
 }
 

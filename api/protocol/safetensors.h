@@ -25,6 +25,20 @@
 bool safetensors_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
                       struct attention_reply *ret_reply, struct error *err) __attribute__((warn_unused_result));
 
+/* What the file of a comparison holds besides: tensors "expected.output" and so on, and the JSON text __metadata__.compare. */
+struct safetensors_comparison {
+    struct tensor_input expected[RESULTS]; /* of RESULT_OUTPUT to RESULT_LSE */
+    const char *options;                   /* in the arena; NULL: there is none */
+    size_t options_bytes;
+    bool is_compared; /* there is a text __metadata__.comparison: a case, sent again */
+};
+
+/* The same, with what a comparison holds. */
+bool safetensors_read_comparison(const struct api_request *sent, struct arena *arena, struct extract *extract,
+                                 struct request *ret, struct attention_reply *ret_reply,
+                                 struct safetensors_comparison *ret_comparison, struct error *err)
+    __attribute__((warn_unused_result));
+
 /* Whether a body that was sent as JSON is probably a safetensors file. */
 bool safetensors_resembles(const char *body, size_t body_bytes);
 

@@ -14,6 +14,7 @@
 #include "core/size.h"
 
 #define PREFIX_BYTES 8 /* the length of the header */
+#define EXPECTED_PREFIX "expected."
 
 /* A tensor of the request by its name in the file. */
 struct named_input {
@@ -88,11 +89,12 @@ struct file {
     size_t data_bytes;
     struct request *request;
     struct attention_reply *reply;
+    struct safetensors_comparison *comparison; /* NULL: the file holds a request alone */
     struct error *err;
     size_t span_count;
     struct {
         size_t begin, end;
-    } spans[NAMED_INPUTS]; /* what the tensors take, sorted by begin */
+    } spans[NAMED_INPUTS + RESULTS]; /* what the tensors take, sorted by begin */
 };
 
 static bool check_dtype(const struct file *file, const struct named_input *named, enum element_type element_type,
@@ -111,7 +113,7 @@ static bool check_dtype(const struct file *file, const struct named_input *named
 /* Keeps the spans sorted, so that a gap or overlap is between neighbours. */
 static void span_add(struct file *file, size_t begin, size_t end)
 {
-    assert(file->span_count < NAMED_INPUTS); /* each name is known, and given once */
+    assert(file->span_count < NAMED_INPUTS + RESULTS); /* each name is known, and given once */
     size_t at = file->span_count++;
     while (at > 0 &&
            (file->spans[at - 1].begin > begin || (file->spans[at - 1].begin == begin && file->spans[at - 1].end > end))) {
@@ -157,7 +159,8 @@ static bool decode_offsets(const struct file *file, const json_t *value, const c
 }
 
 /* {"dtype", "shape", "data_offsets"}. */
-static bool decode_tensor(struct file *file, const struct named_input *named, const json_t *value, const char *pointer)
+static bool decode_tensor(struct file *file, const struct named_input *named, const json_t *value, const char *pointer,
+                          struct tensor_input *input)
 {
     static const char *const members[] = {"dtype", "shape", "data_offsets", NULL};
     char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/dtype"];
@@ -185,7 +188,6 @@ static bool decode_tensor(struct file *file, const struct named_input *named, co
     size_t bytes = size_multiply(shape_count(rank, shape), element_bytes((enum element_type)dtype));
     if (!decode_offsets(file, json_object_get(value, "data_offsets"), pointer, bytes, offsets))
         return false;
-    struct tensor_input *input = (struct tensor_input *)(void *)((char *)file->request + named->offset);
     if (input->kind != TENSOR_INPUT_ABSENT)
         return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", named->name);
     span_add(file, (size_t)offsets[0], (size_t)offsets[1]);
@@ -229,6 +231,20 @@ static bool resolve(struct file *file)
     return true;
 }
 
+/* What other code computed: "expected.output" and so on. */
+static bool decode_expected(struct file *file, const char *name, const json_t *value, const char *pointer)
+{
+    const char *names[RESULTS + 1] = {NULL};
+    const struct named_input named = {.name = name, .content = TENSOR_INPUT_NUMBERS};
+    const char *result = name + sizeof EXPECTED_PREFIX - 1;
+    for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++) {
+        names[i - RESULT_OUTPUT] = request_result_names[i];
+        if (strcmp(result, request_result_names[i]) == 0)
+            return decode_tensor(file, &named, value, pointer, &file->comparison->expected[i]);
+    }
+    return suggest_refuse(result, pointer, names, file->err);
+}
+
 static bool decode_tensors(struct file *file, const json_t *header)
 {
     const char *name;
@@ -240,9 +256,15 @@ static bool decode_tensors(struct file *file, const json_t *header)
         if (strcmp(name, "__metadata__") == 0)
             continue;
         pointer_append("", name, pointer, sizeof pointer);
+        if (file->comparison != NULL && strncmp(name, EXPECTED_PREFIX, sizeof EXPECTED_PREFIX - 1) == 0) {
+            if (!decode_expected(file, name, value, pointer))
+                return false;
+            continue;
+        }
         if (named == NULL)
             return refuse_name(name, pointer, file->err);
-        if (!decode_tensor(file, named, value, pointer))
+        struct tensor_input *input = (struct tensor_input *)(void *)((char *)file->request + named->offset);
+        if (!decode_tensor(file, named, value, pointer, input))
             return false;
     }
     return spans_check(file) && resolve(file);
@@ -263,12 +285,14 @@ static bool metadata_known(const json_t *metadata, struct error *err)
     return true;
 }
 
-/* A copy of __metadata__.request, which outlives the header; "{}" where there is none. */
-static bool request_text(const struct extract *extract, const json_t *header, struct arena *arena, const char **ret,
-                         size_t *ret_bytes, struct error *err)
+/* A copy of a text in the metadata, which outlives the header; "{}" where there is none. */
+static bool metadata_text(const struct extract *extract, const json_t *header, const char *name, struct arena *arena,
+                          const char **ret, size_t *ret_bytes, struct error *err)
 {
     const json_t *metadata = json_object_get(header, "__metadata__");
-    const json_t *text = json_object_get(metadata, "request");
+    const json_t *text = json_object_get(metadata, name);
+    char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
+    (void)snprintf(pointer, sizeof pointer, "/__metadata__/%s", name);
     *ret = "{}";
     *ret_bytes = 2;
     if (metadata != NULL && !json_is_object(metadata))
@@ -278,7 +302,7 @@ static bool request_text(const struct extract *extract, const json_t *header, st
     if (text == NULL)
         return true;
     if (!json_is_string(text))
-        return document_refuse(extract, text, "/__metadata__/request", "a string that holds a JSON object", err);
+        return document_refuse(extract, text, pointer, "a string that holds a JSON object", err);
     char *copy = arena_alloc(arena, json_string_length(text), err);
     if (copy == NULL)
         return false;
@@ -296,7 +320,13 @@ static bool decode_header(struct file *file, const json_t *header, struct arena 
     json_t *fields = NULL;
     if (!json_is_object(header))
         return error_set(file->err, ERROR_MALFORMED, "the header is no JSON object");
-    bool done = request_text(file->extract, header, arena, &text, &text_bytes, file->err) &&
+    struct safetensors_comparison *comparison = file->comparison;
+    if (comparison != NULL)
+        comparison->is_compared = json_object_get(json_object_get(header, "__metadata__"), "comparison") != NULL;
+    if (comparison != NULL && json_is_object(json_object_get(header, "__metadata__")) &&
+        !metadata_text(file->extract, header, "compare", arena, &comparison->options, &comparison->options_bytes, file->err))
+        return false;
+    bool done = metadata_text(file->extract, header, "request", arena, &text, &text_bytes, file->err) &&
                 extract_scan(text, text_bytes, "__metadata__.request", arena, extract, file->err) &&
                 document_parse(extract, arena, &fields, file->err) &&
                 attention_read_fields(extract, fields, file->request, file->reply, file->err) && decode_tensors(file, header);
@@ -312,6 +342,13 @@ bool safetensors_resembles(const char *body, size_t body_bytes)
 
 bool safetensors_read(const struct api_request *sent, struct arena *arena, struct extract *extract, struct request *ret,
                       struct attention_reply *ret_reply, struct error *err)
+{
+    return safetensors_read_comparison(sent, arena, extract, ret, ret_reply, NULL, err);
+}
+
+bool safetensors_read_comparison(const struct api_request *sent, struct arena *arena, struct extract *extract,
+                                 struct request *ret, struct attention_reply *ret_reply,
+                                 struct safetensors_comparison *ret_comparison, struct error *err)
 {
     const unsigned char *body = (const unsigned char *)sent->body;
     uint64_t header_bytes = 0;
@@ -334,6 +371,7 @@ bool safetensors_read(const struct api_request *sent, struct arena *arena, struc
         .data_bytes = sent->body_bytes - PREFIX_BYTES - (size_t)header_bytes,
         .request = ret,
         .reply = ret_reply,
+        .comparison = ret_comparison,
         .err = err,
     };
     bool done = extract_scan(sent->body + PREFIX_BYTES, (size_t)header_bytes, "the header", arena, &header_extract, err) &&

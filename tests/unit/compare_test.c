@@ -143,14 +143,123 @@ static void indistinguishable(void **state)
     client_done(&client);
 }
 
+/* ---- safetensors, cases ---- */
+
+#define HEAD_BYTES_MAX 1024
+
+/* A file of float64 tensors of shape [1, 1] and [2, 1]: query, key, value, expected.output. */
+static size_t write_file(char *file, const char *metadata, const double numbers[6])
+{
+    char header[HEAD_BYTES_MAX];
+    int bytes = snprintf(header, sizeof header,
+                         "{%s\"query\":{\"dtype\":\"F64\",\"shape\":[1,1],\"data_offsets\":[0,8]},"
+                         "\"key\":{\"dtype\":\"F64\",\"shape\":[2,1],\"data_offsets\":[8,24]},"
+                         "\"value\":{\"dtype\":\"F64\",\"shape\":[2,1],\"data_offsets\":[24,40]},"
+                         "\"expected.output\":{\"dtype\":\"F64\",\"shape\":[1,1],\"data_offsets\":[40,48]}}",
+                         metadata);
+    uint64_t length = (uint64_t)bytes;
+    memcpy(file, &length, 8);
+    memcpy(file + 8, header, (size_t)bytes);
+    memcpy(file + 8 + bytes, numbers, 48);
+    return 8 + (size_t)bytes + 48;
+}
+
+/* Compares a safetensors file; returns the reply's bytes, new. */
+static char *ask_file(const char *file, size_t bytes, int status, const char *type, size_t *ret_bytes)
+{
+    const struct api_request request = {.content_type = "application/x-safetensors", .body = file, .body_bytes = bytes};
+    const struct api_limits limits = {.request_memory_bytes_max = CLIENT_MEMORY_BYTES_MAX};
+    struct api_call call;
+    api_compute(&api_protocol_compare, &request, &limits, NULL, &call);
+    char *reply = client_reply_body(&call.reply, ret_bytes);
+    reply[*ret_bytes] = '\0';
+    if (call.reply.status != status || strcmp(call.reply.content_type, type) != 0)
+        fail_msg("status %d, %s: %s", call.reply.status, call.reply.content_type, reply);
+    api_call_done(&call);
+    return reply;
+}
+
+#define CAUSAL_NUMBERS                                                                                                         \
+    {                                                                                                                          \
+        1, 1, 2, 5, 6, 5                                                                                                       \
+    }
+
+static void safetensors(void **state)
+{
+    static const double numbers[] = CAUSAL_NUMBERS;
+    char file[HEAD_BYTES_MAX + 64];
+    size_t bytes = write_file(file, "", numbers), reply_bytes;
+    (void)state;
+    char *reply = ask_file(file, bytes, 200, "application/json", &reply_bytes);
+    assert_non_null(strstr(reply, "{\"verdict\":\"explained\""));
+    assert_non_null(strstr(reply, "\"names\":[\"causal\"]"));
+    free(reply);
+    bytes = write_file(file, "\"__metadata__\":{\"compare\":\"{\\\"tolerance\\\":{\\\"absolute\\\":1}}\"},", numbers);
+    reply = ask_file(file, bytes, 200, "application/json", &reply_bytes);
+    assert_non_null(strstr(reply, "{\"verdict\":\"equal\""));
+    free(reply);
+    bytes = write_file(file, "\"__metadata__\":{\"compare\":\"{\\\"tolerances\\\":1}\"},", numbers);
+    reply = ask_file(file, bytes, 422, "application/problem+json", &reply_bytes);
+    assert_non_null(strstr(reply, "did you mean tolerance"));
+    free(reply);
+    bytes = write_file(file, "\"__metadata__\":{\"request\":\"{\\\"causall\\\":true}\"},", numbers);
+    reply = ask_file(file, bytes, 422, "application/problem+json", &reply_bytes);
+    assert_non_null(strstr(reply, "\"pointer\":\"/causall\""));
+    free(reply);
+}
+
+/* A case holds the file and the comparison, and is a file to compare again. */
+static void binary_cases(void **state)
+{
+    static const double numbers[] = CAUSAL_NUMBERS;
+    static const char *const metadata[] = {
+        "\"__metadata__\":{\"compare\":\"{\\\"case\\\":true}\"},",
+        "\"__metadata__\" : { \"format\":\"pt\", \"compare\":\"{\\\"case\\\":true}\"},",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof metadata / sizeof *metadata; i++) {
+        char file[HEAD_BYTES_MAX + 64];
+        size_t bytes = write_file(file, metadata[i], numbers), case_bytes, again_bytes;
+        uint64_t header_bytes;
+        char *found = ask_file(file, bytes, 200, "application/x-safetensors", &case_bytes);
+        memcpy(&header_bytes, found, sizeof header_bytes);
+        assert_int_equal(header_bytes % 8, 0);
+        assert_memory_equal(found + case_bytes - sizeof numbers, numbers, sizeof numbers);
+        json_t *header = json_loadb(found + 8, header_bytes, JSON_REJECT_DUPLICATES, NULL);
+        const char *comparison = text_at(json_object_get(header, "__metadata__"), "comparison");
+        assert_non_null(strstr(comparison, "\"names\":[\"causal\"]"));
+        char *again = ask_file(found, case_bytes, 200, "application/json", &again_bytes);
+        assert_string_equal(again, comparison);
+        json_decref(header);
+        free(again);
+        free(found);
+    }
+}
+
+static void text_cases(void **state)
+{
+    struct client client, again;
+    (void)state;
+    ask(&client, "{\"request\": " REQUEST ", \"expected\": {\"output\": [[5]]}, \"case\": true} \n");
+    client_check_ok(&client);
+    const json_t *comparison = json_object_get(client.reply, "comparison");
+    assert_string_equal(text_at(comparison, "verdict"), "explained");
+    assert_non_null(json_object_get(client.reply, "request"));
+    assert_non_null(json_object_get(client.reply, "expected"));
+    ask(&again, client.reply_text);
+    client_check_ok(&again);
+    assert_true(json_equal(again.reply, comparison));
+    client_done(&again);
+    client_done(&client);
+}
+
 int main(void)
 {
     api_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(figures),
-        cmocka_unit_test(indistinguishable),
+        cmocka_unit_test(refusals),          cmocka_unit_test(verdicts),    cmocka_unit_test(figures),
+        cmocka_unit_test(indistinguishable), cmocka_unit_test(safetensors), cmocka_unit_test(binary_cases),
+        cmocka_unit_test(text_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
