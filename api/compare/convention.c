@@ -18,7 +18,7 @@ const struct convention conventions[] = {
     {"projection_transposed", convention_projection_transposed, 5, "weights that are not symmetric", false},
     {"rope_style", convention_rope_style, 1, "heads of more than two dimensions", false},
     {"rope_base", convention_rope_base, 3, "more tokens", false},
-    {"rope_offset", convention_rope_offset, 5, "more tokens, and a cache", false},
+    {"rope_offset", convention_rope_offset, 7, "more tokens, and a cache", false},
     {"rope_missing", convention_rope_missing, 3, "more tokens", false},
     {"softcap_order", convention_softcap_order, 1, "a mask of numbers", false},
     {"softcap_missing", convention_softcap_missing, 1, "scores larger than the softcap", false},

@@ -62,6 +62,8 @@ bool convention_rope_offset(struct variant *variant, size_t choice)
         {query, key, "Yours counts RoPE's positions from 0 for the new tokens, as if there were no cache before them."},
         {query, 0, "Yours rotates queries from position 0 on; the request has the first one farther on."},
         {0, key, "Yours rotates the new keys from position 0 on, as if there were no cache before them."},
+        {1, 1, "Yours rotates the new tokens by positions one too high, as if the cache were one longer."},
+        {-1, -1, "Yours rotates the new tokens by positions one too low, as if the cache were one shorter."},
     };
     bool given = variant->request.integers[INTEGERS_QUERY_POSITIONS].given ||
                  variant->request.integers[INTEGERS_KEY_POSITIONS].given ||
@@ -69,7 +71,8 @@ bool convention_rope_offset(struct variant *variant, size_t choice)
     if (!variant->request.rope.given || plan->rope.dims == 0 || plan->rope.tables || (choice >= 2 && given) ||
         (shifts[choice].query == 0 && shifts[choice].key == 0))
         return false;
-    if ((choice == 2 && (query == 0 || key == 0)) || (choice >= 2 && query == key && plan->Tpast == 0))
+    if ((choice == 2 && (query == 0 || key == 0)) || (choice >= 2 && query == key && plan->Tpast == 0) ||
+        (choice >= 5 && plan->Tpast == 0))
         return false;
     deviate(variant);
     variant->deviation.rope_query_shift = shifts[choice].query;

@@ -125,16 +125,10 @@ bool convention_precision(struct variant *variant, size_t choice)
 {
     static const struct {
         enum element_type type;
-        bool inputs, weights;
-        const char *what;
+        bool inputs, weights; /* both: scores, too */
     } roundings[] = {
-        {ELEMENT_F32, true, true, "inputs, scores, weights and output"},
-        {ELEMENT_F16, true, false, "inputs"},
-        {ELEMENT_F16, false, true, "weights and output"},
-        {ELEMENT_F16, true, true, "inputs, scores, weights and output"},
-        {ELEMENT_BF16, true, false, "inputs"},
-        {ELEMENT_BF16, false, true, "weights and output"},
-        {ELEMENT_BF16, true, true, "inputs, scores, weights and output"},
+        {ELEMENT_F32, true, true},   {ELEMENT_F16, true, false},  {ELEMENT_F16, false, true}, {ELEMENT_F16, true, true},
+        {ELEMENT_BF16, true, false}, {ELEMENT_BF16, false, true}, {ELEMENT_BF16, true, true},
     };
     struct deviation *d = &variant->deviation;
     const enum element_type type = roundings[choice].type;
@@ -143,7 +137,7 @@ bool convention_precision(struct variant *variant, size_t choice)
     d->round_scores = roundings[choice].inputs && roundings[choice].weights ? type : ELEMENT_F64;
     variant->changes_inputs = roundings[choice].inputs;
     variant->unsayable = true;
-    variant_say(variant, "Yours is as far off as rounding to %s (%s) makes it; no convention differs.",
-                element_names[ELEMENT_NAMES_PLAIN][type], roundings[choice].what);
+    variant_say(variant, "Yours is as far off as rounding to %s%s makes it; no convention differs.",
+                element_names[ELEMENT_NAMES_PLAIN][type], type == ELEMENT_F16 ? " (or TF32, which keeps as many digits)" : "");
     return true;
 }

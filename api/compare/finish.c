@@ -131,8 +131,9 @@ static void softmax(const struct variant *variant, const double *masked, double 
     const size_t Tk = variant->plan.Tk;
     const enum deviation_masked_rows rows = variant->deviation.masked_rows;
     bool none = all_masked(masked, Tk);
+    const double everywhere = unseen[rows] / (double)(rows == MASKED_ROWS_MEAN ? Tk : 1);
     for (size_t j = 0; j < Tk; j++)
-        ret[j] = none ? unseen[rows] / (double)(rows == MASKED_ROWS_MEAN ? Tk : 1) : exp(masked[j] - lse);
+        ret[j] = none ? everywhere : masked[j] == -(double)INFINITY ? 0 : exp(masked[j] - lse); /* 0 in a row of NaN, too */
 }
 
 /* ---- rows ---- */

@@ -256,7 +256,9 @@ static bool try_exact(struct search *search, struct error *err)
         return false;
     if (search->verdict == API_VERDICT_EXPLAINED)
         return true;
-    if (!rounding_try(search, ELEMENT_F64, &found, err))
+    enum element_type type = rounding_type(search->expected, false);
+    if ((type != ELEMENT_F64 && !rounding_try(search, type, &found, err)) ||
+        (!found && !rounding_try(search, ELEMENT_F64, &found, err)))
         return false;
     if (found) {
         search->verdict = API_VERDICT_ROUNDING;
@@ -264,7 +266,6 @@ static bool try_exact(struct search *search, struct error *err)
     }
     if (search->pairs && !try_conventions(search, true, err))
         return false;
-    enum element_type type = rounding_type(search->expected, false);
     return search->verdict == API_VERDICT_EXPLAINED || type == ELEMENT_F64 || try_rounded(search, type, err);
 }
 

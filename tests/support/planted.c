@@ -449,11 +449,13 @@ static bool take_rope(struct planted *p, const struct request_answer *asked)
 
 static bool plant_rope_offset(struct planted *p, const struct request_answer *asked, struct draw *draw)
 {
-    size_t how = draw_size(draw, 0, 2);
+    size_t how = draw_size(draw, 0, 3);
     if (!take_rope(p, asked))
         return false;
-    p->query_shift = how == 0 ? 1 : how == 1 ? -1 : -asked->query_offset;
-    p->key_shift = how == 2 ? -(int64_t)asked->Tpast : 0;
+    p->query_shift = how == 1 ? -1 : how == 2 ? -asked->query_offset : 1;
+    p->key_shift = how == 2 ? -(int64_t)asked->Tpast : how == 3;
+    if (how == 3)
+        return asked->Tpast > 0 && has_one_offset(p);
     return how < 2 || (asked->Tpast > 0 && asked->query_offset != 0 && has_one_offset(p));
 }
 
