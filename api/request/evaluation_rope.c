@@ -229,8 +229,10 @@ static bool read_frequencies(struct evaluation *evaluation, struct error *err)
 
 static bool check_tables(const struct evaluation *evaluation, struct error *err)
 {
-    size_t rows = evaluation->plan->rope.table_rows;
-    for (size_t b = 0; b < evaluation->plan->B; b++) {
+    const struct plan *plan = evaluation->plan;
+    size_t rows = plan->rope.table_rows;
+    bool no_tokens = plan->Tq == 0 && plan->Tnew == 0;
+    for (size_t b = 0; b < plan->B && !no_tokens; b++) {
         struct reach reach = reach_of(evaluation, b);
         if (reach.smallest < 0 || reach.largest >= (double)rows)
             return error_set_at(err, ERROR_INVALID, "/rope/cos",
