@@ -242,6 +242,52 @@ static void masks_lengths_and_numbers_a_head(void **state)
     safetensors_refused(header, data, 48, 422, "/key_lengths/0", "for item 0");
 }
 
+/* One frequency, a quarter turn a position; positions on three axes; and the weights of a norm. Without their fields tensors of
+ * either are refused. */
+static void rotations_and_norms(void **state)
+{
+    (void)state;
+    static const double quarter = 1.57079632679489661923;
+    static const float weights[] = {1, 0.5F};
+    static const int64_t positions[] = {0, 3, 0, 1, 0, 2};
+    char data[152];
+    float query[4];
+    struct binary_client binary;
+    memcpy(data, small, sizeof small);
+    memcpy(data + 40, &quarter, sizeof quarter);
+    memcpy(data + 48, weights, sizeof weights);
+    memcpy(data + 56, positions, sizeof positions);
+    memcpy(data + 104, positions, sizeof positions);
+    static const char fields[] =
+        "{" METADATA("{\\\"rope\\\":{\\\"style\\\":\\\"half\\\"%s},\\\"qk_norm\\\":{},\\\"return\\\":[\\\"query\\\"]"
+                     "}") "," QUERY "," KEY "," VALUE
+                          ",\"rope.inverse_frequencies\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[40,48]},"
+                          "\"qk_norm.query\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[48,56]}%s}";
+    static const char axes[] = ",\"rope.query_positions\":{\"dtype\":\"I64\",\"shape\":[3,2],\"data_offsets\":[56,104]},"
+                               "\"rope.key_positions\":{\"dtype\":\"I64\",\"shape\":[3,2],\"data_offsets\":[104,152]}";
+    char header[1200];
+    (void)snprintf(header, sizeof header, fields, "", "");
+    safetensors_client(&binary, header, data, 56);
+    binary_client_check_ok(&binary);
+    memcpy(query, safetensors_tensor(&binary, "query", "F32", "[2,2]"), sizeof query);
+    assert_true(fabsf(query[0] - 1.4142135F) < 1e-5F && fabsf(query[2] + 0.70710677F) < 1e-5F && fabsf(query[3]) < 1e-5F);
+    binary_client_done(&binary);
+
+    (void)snprintf(header, sizeof header, fields, ",\\\"mrope_section\\\":[0,1,0]", axes);
+    safetensors_client(&binary, header, data, sizeof data);
+    binary_client_check_ok(&binary);
+    memcpy(query, safetensors_tensor(&binary, "query", "F32", "[2,2]"), sizeof query);
+    assert_true(fabsf(query[2] + 0.70710677F) < 1e-5F && fabsf(query[3]) < 1e-5F);
+    binary_client_done(&binary);
+
+    safetensors_refused("{" QUERY "," KEY "," VALUE
+                        ",\"rope.cos\":{\"dtype\":\"F64\",\"shape\":[1,1],\"data_offsets\":[40,48]}}",
+                        data, 48, 422, "/rope.cos", "goes with the field rope");
+    safetensors_refused("{" QUERY "," KEY "," VALUE
+                        ",\"qk_norm.key\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[40,48]}}",
+                        data, 48, 422, "/qk_norm.key", "qk_norm");
+}
+
 static void weights_of_projections(void **state)
 {
     (void)state;
@@ -410,6 +456,7 @@ int main(void)
         cmocka_unit_test(every_float_dtype_is_read),
         cmocka_unit_test(finite_numbers_are_not_made_infinite),
         cmocka_unit_test(masks_lengths_and_numbers_a_head),
+        cmocka_unit_test(rotations_and_norms),
         cmocka_unit_test(weights_of_projections),
         cmocka_unit_test(empty_tensors),
         cmocka_unit_test(replies_hold_what_json_holds),

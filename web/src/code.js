@@ -93,10 +93,20 @@ function axesOf({ mrope_section: section, mrope_interleaved: interleaved, dims }
     });
 }
 
-// Lines that set q_angles and k_angles, or cosines and sines of tables: [.., tokens, pairs].
-function angleLines({ rope }, applied) {
+// Positions of queries or of new keys: [tokens, 1], or [B, 1, tokens, 1].
+function positionLines(request, applied, t, name) {
+    const given = request[name], offset = t === "q" ? applied.query_offset ?? 0 : applied.past_length ?? 0, positions = `${t}_positions`;
+    const lines = given ? [tensorLine(positions, given, "int64")]
+        : [`${positions} = torch.arange(${t}.shape[2]) + ${Array.isArray(offset) ? `torch.tensor(${python(offset)})[:, None]` : offset}`];
+    if (given && t === "k" && applied.past_length) lines.push(`${positions} = ${positions}[..., ${applied.past_length}:]`);
+    return [...lines, `${positions} = (${positions}[:, None] if ${positions}.ndim == 2 else ${positions})[..., None]`];
+}
+
+// Lines that set q_cos, q_sin, k_cos and k_sin from frequencies or tables: [.., tokens, pairs].
+function angleLines(request, applied) {
+    const { rope } = request;
     const { inverse_frequencies: frequencies, tables, attention_factor: factor } = applied.rope, lines = [], own = Boolean(rope.query_positions);
-    const offsets = { q: applied.query_offset ?? 0, k: applied.past_length ?? 0 }, names = { q: "query_positions", k: "key_positions" };
+    const names = { q: "query_positions", k: "key_positions" };
     if (tables) lines.push(tensorLine("cosines", rope.cos, "float64"), tensorLine("sines", rope.sin, "float64"));
     else lines.push(`frequencies = torch.tensor(${python(frequencies)}, dtype=torch.float64)${Array.isArray(frequencies[0]) ? "[:, None, None]" : ""}`);
     if (own) lines.push(`axes = torch.tensor(${python(axesOf(applied.rope))})  # of each pair: time, height or width`);
@@ -106,8 +116,8 @@ function angleLines({ rope }, applied) {
             continue;
         }
         if (own) lines.push(tensorLine(`${t}_positions`, rope[names[t]], "int64"), `${t}_positions = ${t}_positions[axes].movedim(0, -1)`, `${t}_positions = ${t}_positions[:, None] if ${t}_positions.ndim == 3 else ${t}_positions`);
-        else lines.push(`${t}_positions = torch.arange(${t}.shape[2])[:, None] + ${offsets[t]}`);
-        const rows = own ? `${t}_positions, torch.arange(${applied.rope.dims / 2})` : `${t}_positions[:, 0]`;
+        else lines.push(...positionLines(request, applied, t, names[t]));
+        const rows = own ? `${t}_positions, torch.arange(${applied.rope.dims / 2})` : `${t}_positions[..., 0]`;
         lines.push(tables ? `${t}_cos, ${t}_sin = cosines[${rows}], sines[${rows}]`
             : `${t}_cos, ${t}_sin = (${t}_positions * frequencies).cos() * ${factor}, (${t}_positions * frequencies).sin() * ${factor}`);
     }
