@@ -60,7 +60,7 @@ static char *put_tokens(char *to, size_t tokens)
 /* Sends the request to a fresh daemon; its memory stays under LONG_BYTES_MAX beyond the body. */
 static void check_long(const char *json)
 {
-    struct attnd *attnd = attnd_start(NULL, NULL);
+    struct attnd *attnd = attnd_start("--request-timeout", "600");
     size_t before = peak_bytes(attnd), body_bytes = strlen(json);
     check_status(attnd, json, 200);
     size_t taken = peak_bytes(attnd) - before;
