@@ -100,6 +100,8 @@ static int fail_each(const struct attnd *attnd, struct control *control, const c
     return 0;
 }
 
+#define COMPARE_JSON "{\"request\": " SMALL_JSON ", \"expected\": {\"output\": [[10], [20]]}}"
+
 static void test_each_allocation_fails(void **state)
 {
     static const char infer[] =
@@ -107,15 +109,19 @@ static void test_each_allocation_fails(void **state)
         "{\"name\": \"K\", \"shape\": [1,1,1,2], \"datatype\": \"FP32\", \"data\": [1,0]}, "
         "{\"name\": \"V\", \"shape\": [1,1,1,2], \"datatype\": \"FP32\", \"data\": [1,0]}]}";
     static const char seeded[] = "{\"seed\": 1, \"x\": {\"shape\": [256, 64]}, \"projection\": \"identity\"}";
+    static const char long_enough[] =
+        "{\"seed\": 1, \"x\": {\"shape\": [32, 64]}, \"projection\": \"identity\", \"return\": [\"output\"]}";
     char *const posts[] = {
         raw_post("/attention", "", SMALL_JSON),
         raw_post("/attention", "", seeded),
-        raw_post("/attention", "Accept-Encoding: gzip\r\n", seeded),
+        raw_post("/attention", "Accept-Encoding: gzip\r\n", long_enough),
         raw_post("/attention", "Accept: application/x-safetensors\r\n", SMALL_JSON),
         raw_post("/attention", "", "{\"query\": 1}"),
         raw_post("/attention", "", "{"),
         raw_post("/v2/models/attention/infer", "", infer),
         raw_post("/nowhere", "", "{}"),
+        raw_post("/attention/compare", "", COMPARE_JSON),
+        raw_post("/attention", "Transfer-Encoding: gzip\r\n", "{}"),
     };
     const struct {
         const char *name, *text;
@@ -134,6 +140,10 @@ static void test_each_allocation_fails(void **state)
         {"options", "OPTIONS /attention HTTP/1.1\r\nHost: test\r\n\r\n", 204},
         {"page", "GET / HTTP/1.1\r\nHost: test\r\n\r\n", 200},
         {"chunked", "POST /attention HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 422},
+        {"compare", posts[8], 200},
+        {"two framings", posts[9], 400},
+        {"wrong length", "POST /attention HTTP/1.1\r\nHost: test\r\nContent-Length: 2x\r\n\r\n{}", 400},
+        {"bare LF", "GET /health/live HTTP/1.1\nHost: test\r\n\r\n", 400},
         {"no HTTP", "GET / /HTTP/1.1 HTTP/1.1\r\nHost: test\r\n\r\n", 400},
     };
     char library[PATH_MAX], control_file[] = "/tmp/attnd-test-XXXXXX";
