@@ -191,20 +191,23 @@ bool convention_causal_corner(struct variant *variant, size_t choice)
 
 /* ---- mask ---- */
 
-static const struct tensor *mask_of(const struct variant *variant)
-{
-    return &variant->source->tensors[REQUEST_MASK];
-}
-
 static bool has_mask(const struct variant *variant)
 {
-    return variant->request.tensors[REQUEST_MASK].kind != TENSOR_INPUT_ABSENT && mask_of(variant)->data != NULL;
+    return variant->request.tensors[REQUEST_MASK].kind != TENSOR_INPUT_ABSENT;
+}
+
+/* The mask as it is so far; never written. */
+static struct tensor mask_of(const struct variant *variant)
+{
+    const struct tensor_input *input = &variant->request.tensors[REQUEST_MASK];
+    enum dtype dtype = input->element_type == ELEMENT_BOOL ? DTYPE_BOOL : DTYPE_F64;
+    return tensor_contiguous((void *)(uintptr_t)input->bytes, dtype, input->rank, input->shape);
 }
 
 /* A mask of other numbers, or of booleans, in the variant's own memory. NULL where there is none left. */
 static void *replace_mask(struct variant *variant, enum dtype dtype, const size_t *shape)
 {
-    struct tensor mask = tensor_contiguous(NULL, dtype, mask_of(variant)->rank, shape);
+    struct tensor mask = tensor_contiguous(NULL, dtype, variant->request.tensors[REQUEST_MASK].rank, shape);
     mask.data = variant_alloc(variant, tensor_count(&mask) * dtype_bytes(dtype));
     if (mask.data != NULL)
         source_input(&mask, &variant->request.tensors[REQUEST_MASK]);
@@ -215,7 +218,7 @@ static void *replace_mask(struct variant *variant, enum dtype dtype, const size_
 bool convention_mask_polarity(struct variant *variant, size_t choice)
 {
     (void)choice;
-    if (!has_mask(variant) || mask_of(variant)->dtype != DTYPE_BOOL)
+    if (!has_mask(variant) || mask_of(variant).dtype != DTYPE_BOOL)
         return false;
     variant->request.mask_drops = !variant->request.mask_drops;
     variant->request.has_mask_semantics = true;
@@ -228,10 +231,10 @@ bool convention_mask_polarity(struct variant *variant, size_t choice)
 /* Booleans as numbers: true, or false where `inverted`, counts 1. */
 static bool add_booleans(struct variant *variant, bool inverted)
 {
-    const struct tensor *mask = mask_of(variant);
-    const unsigned char *given = mask->data;
-    double *numbers = replace_mask(variant, DTYPE_F64, mask->shape);
-    for (size_t i = 0; numbers != NULL && i < tensor_count(mask); i++)
+    const struct tensor mask = mask_of(variant);
+    const unsigned char *given = mask.data;
+    double *numbers = replace_mask(variant, DTYPE_F64, mask.shape);
+    for (size_t i = 0; numbers != NULL && i < tensor_count(&mask); i++)
         numbers[i] = (given[i] != 0) != inverted;
     variant->request.mask_drops = variant->request.has_mask_semantics = false;
     variant_say(variant, "Yours adds the mask to the scores as numbers, %s as 1; here booleans mask.",
@@ -242,10 +245,10 @@ static bool add_booleans(struct variant *variant, bool inverted)
 /* 0 and 1 as booleans. */
 static bool mask_by_flags(struct variant *variant, bool drops)
 {
-    const struct tensor *mask = mask_of(variant);
-    const double *given = mask->data;
-    unsigned char *booleans = replace_mask(variant, DTYPE_BOOL, mask->shape);
-    for (size_t i = 0; booleans != NULL && i < tensor_count(mask); i++)
+    const struct tensor mask = mask_of(variant);
+    const double *given = mask.data;
+    unsigned char *booleans = replace_mask(variant, DTYPE_BOOL, mask.shape);
+    for (size_t i = 0; booleans != NULL && i < tensor_count(&mask); i++)
         booleans[i] = (given[i] != 0) != drops;
     variant_say(variant, "Yours masks where the mask is %d; the request's mask holds numbers, which are added: send booleans.",
                 drops ? 1 : 0);
@@ -254,12 +257,12 @@ static bool mask_by_flags(struct variant *variant, bool drops)
 
 static bool add_before_scale(struct variant *variant)
 {
-    const struct tensor *mask = mask_of(variant);
-    const double scale = variant->source->plan->scale, *given = mask->data;
+    const struct tensor mask = mask_of(variant);
+    const double scale = variant->request.has_scale ? variant->request.scale : variant->source->plan->scale, *given = mask.data;
     if (scale == 1 || scale <= 0)
         return false;
-    double *numbers = replace_mask(variant, DTYPE_F64, mask->shape);
-    for (size_t i = 0; numbers != NULL && i < tensor_count(mask); i++)
+    double *numbers = replace_mask(variant, DTYPE_F64, mask.shape);
+    for (size_t i = 0; numbers != NULL && i < tensor_count(&mask); i++)
         numbers[i] = given[i] * scale;
     variant_say(variant, "Yours adds the mask before the scale; it belongs after it.");
     return numbers != NULL;
@@ -269,7 +272,7 @@ bool convention_mask_added(struct variant *variant, size_t choice)
 {
     if (!has_mask(variant))
         return false;
-    if (mask_of(variant)->dtype == DTYPE_BOOL)
+    if (mask_of(variant).dtype == DTYPE_BOOL)
         return choice < 2 && add_booleans(variant, choice == 1);
     if (choice == 0)
         return add_before_scale(variant);
@@ -289,20 +292,20 @@ bool convention_mask_missing(struct variant *variant, size_t choice)
 
 bool convention_mask_transposed(struct variant *variant, size_t choice)
 {
-    const struct tensor *mask = mask_of(variant);
+    const struct tensor mask = mask_of(variant);
     (void)choice;
-    if (!has_mask(variant) || mask->rank < 2 || tensor_count(mask) == 0)
+    if (!has_mask(variant) || mask.rank < 2 || tensor_count(&mask) == 0)
         return false;
     size_t shape[TENSOR_RANK_MAX];
-    const size_t rows = mask->shape[mask->rank - 2], columns = mask->shape[mask->rank - 1];
-    memcpy(shape, mask->shape, sizeof shape);
-    shape[mask->rank - 2] = columns;
-    shape[mask->rank - 1] = rows;
-    const size_t bytes = dtype_bytes(mask->dtype), count = tensor_count(mask);
-    char *transposed = replace_mask(variant, mask->dtype, shape);
+    const size_t rows = mask.shape[mask.rank - 2], columns = mask.shape[mask.rank - 1];
+    memcpy(shape, mask.shape, sizeof shape);
+    shape[mask.rank - 2] = columns;
+    shape[mask.rank - 1] = rows;
+    const size_t bytes = dtype_bytes(mask.dtype), count = tensor_count(&mask);
+    char *transposed = replace_mask(variant, mask.dtype, shape);
     for (size_t at = 0; transposed != NULL && at < count; at++) {
         size_t i = at / columns % rows, j = at % columns, matrix = at / (rows * columns);
-        memcpy(transposed + (matrix * rows * columns + j * rows + i) * bytes, (const char *)mask->data + at * bytes, bytes);
+        memcpy(transposed + (matrix * rows * columns + j * rows + i) * bytes, (const char *)mask.data + at * bytes, bytes);
     }
     variant_say(variant, "Your mask is transposed: its last axis counts queries, where it should count keys.");
     return transposed != NULL;

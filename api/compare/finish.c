@@ -112,8 +112,9 @@ static double log_sum(const double *scores, size_t count, const double *sink)
 /* Whether query i of an item is padding. */
 static bool is_padding(const struct variant *variant, size_t b, size_t i)
 {
-    const size_t *lengths = variant->evaluation.params.query_lengths;
-    return lengths != NULL && i >= lengths[b];
+    const struct attention_params *params = &variant->evaluation.params;
+    return (params->query_lengths != NULL && i >= params->query_lengths[b]) ||
+           (params->query_segments.ids != NULL && token_id(&params->query_segments, b, i) < 0);
 }
 
 static bool all_masked(const double *scores, size_t count)

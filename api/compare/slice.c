@@ -67,6 +67,8 @@ static void core_call(const struct slice *slice, const struct variant *variant, 
     else
         params.query_positions.first = slice->query_offsets;
     params.query_lengths = params.query_lengths != NULL ? slice->query_lengths : NULL;
+    params.query_segments.ids = params.query_segments.ids != NULL ? params.query_segments.ids + first : NULL;
+    params.query_spans.ids = params.query_spans.ids != NULL ? params.query_spans.ids + first : NULL;
     params.alibi_slopes = params.alibi_slopes != NULL ? params.alibi_slopes + head : NULL;
     params.sinks = params.sinks != NULL ? params.sinks + head : NULL;
     if (params.mask.data != NULL) {
@@ -101,6 +103,22 @@ static void core_call(const struct slice *slice, const struct variant *variant, 
     *ret_results = results;
 }
 
+/* Packed sequences with the queries that the slice has of each, none of some. */
+static bool slice_sequences(struct attention_params *params, size_t first, size_t count, struct arena *arena, struct error *err)
+{
+    struct attention_sequence *own = arena_alloc(arena, params->sequence_count * sizeof *own, err);
+    for (size_t s = 0; own != NULL && s < params->sequence_count; s++) {
+        const struct attention_sequence *whole = &params->sequences[s];
+        const size_t begin = size_min(size_max(whole->first_query, first), first + count);
+        const size_t end = size_max(size_min(whole->first_query + whole->queries, first + count), begin);
+        own[s] = *whole;
+        own[s].first_query = begin - first;
+        own[s].queries = end - begin;
+    }
+    params->sequences = own;
+    return own != NULL;
+}
+
 static bool core_run(struct slice *slice, struct variant *variant, size_t first, size_t count, size_t head, size_t heads,
                      struct error *err)
 {
@@ -108,8 +126,10 @@ static bool core_run(struct slice *slice, struct variant *variant, size_t first,
     struct attention_results results;
     struct arena scratch;
     core_call(slice, variant, first, count, head, heads, &params, &results);
-    arena_init(&scratch, attention_scratch_cost(&params, &results, variant->executor));
-    bool done = attention_compute(&params, &results, &scratch, variant->executor, err);
+    const size_t sequences_bytes = arena_cost(params.sequence_count * sizeof *params.sequences);
+    arena_init(&scratch, size_add(attention_scratch_cost(&params, &results, variant->executor), sequences_bytes));
+    bool done = (params.sequences == NULL || slice_sequences(&params, first, count, &scratch, err)) &&
+                attention_compute(&params, &results, &scratch, variant->executor, err);
     arena_done(&scratch);
     return done;
 }

@@ -46,11 +46,17 @@ static void test_counted(void **state)
     client(attnd, "/attention", "{\"query\": 1}", 422);
     client(attnd, "/v2/models/attention/versions/1/infer", "{\"inputs\":[]}", 422);
     client(attnd, "/nowhere", "{}", 404);
+    client(attnd, "/attention/compare", "{\"request\":" SMALL_JSON ",\"expected\":{}}", 422);
+    client(attnd, "/attention/compare",
+           "{\"request\":{\"query\":[[1]],\"key\":[[1]],\"value\":[[5]]},\"expected\":{\"output\":[[5]]}}", 200);
     assert_sample(attnd, "attnd_requests_total{path=\"/attention\",status=\"200\"}", 2);
     assert_sample(attnd, "attnd_requests_total{path=\"/attention\",status=\"422\"}", 1);
     assert_sample(attnd, "attnd_requests_total{path=\"/v2/models/attention/infer\",status=\"422\"}", 1);
     assert_sample(attnd, "attnd_requests_total{path=\"other\",status=\"404\"}", 1);
     assert_sample(attnd, "attnd_request_duration_seconds_count{path=\"/attention\"}", 3);
+    assert_sample(attnd, "attnd_requests_total{path=\"/attention/compare\",status=\"422\"}", 1);
+    assert_sample(attnd, "attnd_comparisons_total{verdict=\"equal\"}", 1);
+    assert_sample(attnd, "attnd_comparisons_total{verdict=\"explained\"}", 0);
     assert_sample(attnd, "attnd_received_bytes_total{path=\"/attention\"}", 2 * (double)strlen(SMALL_JSON) + 12);
     assert_sample(attnd, "attnd_working_requests", 0);
     assert_sample(attnd, "attnd_memory_bytes{kind=\"bodies\"}", 0);

@@ -143,6 +143,13 @@ static void indistinguishable(void **state)
     client_done(&client);
 }
 
+static bool count_down(void *context)
+{
+    size_t *left = context;
+    *left -= *left > 0;
+    return *left == 0;
+}
+
 /* ---- safetensors, cases ---- */
 
 #define HEAD_BYTES_MAX 1024
@@ -253,13 +260,57 @@ static void text_cases(void **state)
     client_done(&client);
 }
 
+/* ---- limits ---- */
+
+/* Answered, with a limit on its memory and an executor that stops after some questions (0: never). Returns the status. */
+static int status_within(size_t memory_bytes_max, size_t stops_after, size_t *ret_reserved)
+{
+    static const char text[] =
+        "{\"request\": {\"query\": {\"shape\": [2, 4, 8, 8]}, \"key\": {\"shape\": [2, 4, 8, 8]}, "
+        "\"value\": {\"shape\": [2, 4, 8, 8]}, \"seed\": 1, \"rope\": {\"style\": \"half\"}}, "
+        "\"expected\": {\"lse\": [[[1,1,1,1,1,1,1,1],[1,1,1,1,1,1,1,1],[1,1,1,1,1,1,1,1],[1,1,1,1,1,1,1,1]],"
+        "[[1,1,1,1,1,1,1,1],[1,1,1,1,1,1,1,1],[1,1,1,1,1,1,1,1],[1,1,1,1,1,1,1,1]]]}, "
+        "\"search\": {\"pairs\": true}}";
+    size_t left = stops_after;
+    const struct executor executor = {.worker_count = 1, .stopped = stops_after > 0 ? count_down : NULL, .context = &left};
+    const struct api_request request = {.body = text, .body_bytes = sizeof text - 1};
+    const struct api_limits limits = {.request_memory_bytes_max = memory_bytes_max};
+    struct api_call call;
+    api_compute(&api_protocol_compare, &request, &limits, &executor, &call);
+    int status = call.reply.status;
+    assert_true(call.arena.used_bytes <= call.arena.cap_bytes);
+    *ret_reserved = call.reserved_bytes;
+    api_call_done(&call);
+    return status;
+}
+
+/* Its cost is computed before anything of that size is allocated, and suffices: nothing is left out for want of memory. */
+static void costs(void **state)
+{
+    size_t reserved, unused;
+    (void)state;
+    assert_int_equal(status_within(CLIENT_MEMORY_BYTES_MAX, 0, &reserved), 200);
+    assert_int_equal(status_within(reserved, 0, &unused), 200);
+    assert_int_equal(status_within(reserved - 1, 0, &unused), 413);
+    assert_int_equal(unused, 0);
+}
+
+/* Whenever the client goes or the time is up, the search ends. */
+static void stops(void **state)
+{
+    size_t unused;
+    (void)state;
+    for (size_t after = 1; after < 3000; after = after * 3 + 1)
+        assert_int_equal(status_within(CLIENT_MEMORY_BYTES_MAX, after, &unused), 503);
+}
+
 int main(void)
 {
     api_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals),          cmocka_unit_test(verdicts),    cmocka_unit_test(figures),
         cmocka_unit_test(indistinguishable), cmocka_unit_test(safetensors), cmocka_unit_test(binary_cases),
-        cmocka_unit_test(text_cases),
+        cmocka_unit_test(text_cases),        cmocka_unit_test(costs),       cmocka_unit_test(stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
