@@ -286,6 +286,7 @@ static void test_wrong_length_beside_others(void **state)
         raw_send(fds[i], wrong ? "Content-Length: 5x\r\n\r\n" : text);
         char *answer = raw_read(fds[i], 30);
         assert_int_equal(strncmp(answer, wrong ? "HTTP/1.1 400 " : "HTTP/1.1 200 ", 13), 0);
+        assert_int_equal(count_of(answer, "HTTP/1.1 "), 1);
         free(answer);
         (void)close(fds[i]);
     }
