@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/attention/top_keys.h"
 #include "core/size.h"
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
@@ -95,6 +96,21 @@ static void reductions_follow_from_the_weights(void **state)
     print_message("%zu cases: at most %.2g off, of 1 or the value\n", count, worst);
 }
 
+static void ties_go_to_the_lower_index(void **state)
+{
+    (void)state;
+    double scores[2];
+    int64_t keys[2];
+    struct top_keys top = {.scores = scores, .keys = keys, .capacity = 2};
+    top_keys_insert(&top, 1, 3);
+    top_keys_insert(&top, 1, 5);
+    assert_true(keys[0] == 3 && keys[1] == 5);
+    top_keys_insert(&top, 2, 6);
+    top_keys_insert(&top, 2, 9);
+    top_keys_insert(&top, 2, 11);
+    assert_true(top.count == 2 && keys[0] == 6 && keys[1] == 9);
+}
+
 /* Asked for the n-th time whether to go on, it says no. */
 struct limit {
     size_t asked, most;
@@ -139,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reductions_follow_from_the_weights),
+        cmocka_unit_test(ties_go_to_the_lower_index),
         cmocka_unit_test(both_sweeps_stop),
     };
     return cmocka_run_group_tests(tests, core_setup, NULL);
