@@ -48,3 +48,9 @@ bool error_set_limit(struct error *err, const char *limit_name, uint64_t limit_v
     va_end(arguments);
     return false;
 }
+
+void error_append(struct error *err, const char *text)
+{
+    size_t used = strlen(err->text);
+    (void)snprintf(err->text + used, sizeof err->text - used, "%s", text);
+}

@@ -54,4 +54,7 @@ bool error_set_at(struct error *err, enum error_code code, const char *pointer, 
 bool error_set_limit(struct error *err, const char *limit_name, uint64_t limit_value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Appends to the text of an error that is set, what fits. */
+void error_append(struct error *err, const char *text);
+
 #endif

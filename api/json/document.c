@@ -188,6 +188,15 @@ void pointer_append(const char *pointer, const char *name, char *ret, size_t ret
         ret[used] = '\0';
 }
 
+/* Whether two names of an object, or its only one, are known one level above it. */
+static bool holds_known(const json_t *object, const char *const *names)
+{
+    size_t known = 0;
+    for (size_t i = 0; json_is_object(object) && names[i] != NULL; i++)
+        known += json_object_get(object, names[i]) != NULL;
+    return known >= 2 || (known == 1 && json_object_size(object) == 1);
+}
+
 bool document_known(const json_t *object, const char *pointer, const char *const *names, struct error *err)
 {
     const char *name;
@@ -199,6 +208,10 @@ bool document_known(const json_t *object, const char *pointer, const char *const
             i++;
         char place[ERROR_POINTER_BYTES_MAX];
         pointer_append(pointer, name, place, sizeof place);
+        if (names[i] == NULL && holds_known(value, names))
+            return error_set_at(err, ERROR_INVALID, place,
+                                "%.60s: no such field, and what it holds are fields: send them one level up, without \"%.60s\"",
+                                name, name);
         if (names[i] == NULL)
             return suggest_refuse(name, place, names, err);
     }

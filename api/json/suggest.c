@@ -92,11 +92,13 @@ static const char *expected_names(const char *const *names, char text[EXPECTED_B
     size_t count = 0, used = 0;
     while (names[count] != NULL)
         count++;
-    used = (size_t)snprintf(text, EXPECTED_BYTES_MAX, "%s ", count > NAMES_LISTED_MAX ? "the names are" : "expected");
+    const bool many = count > NAMES_LISTED_MAX;
+    used = (size_t)snprintf(text, EXPECTED_BYTES_MAX, many ? "the names are " : "expected ");
     for (size_t i = 0; i < count && used < EXPECTED_BYTES_MAX; i++)
         used += (size_t)snprintf(text + used, EXPECTED_BYTES_MAX - used, "%s%s",
                                  i == 0          ? ""
                                  : i + 1 < count ? ", "
+                                 : many          ? " and "
                                                  : " or ",
                                  names[i]);
     return text;

@@ -10,24 +10,30 @@
 
 /* clang-format off */
 const char *const element_names[ELEMENT_NAMINGS][ELEMENT_TYPES + 1] = {
-    /* as enum element_type: F64        F32        F16        BF16        BOOL    I64 */
-    [ELEMENT_NAMES_PLAIN] = {"float64", "float32", "float16", "bfloat16", "bool", "int64", NULL},
-    [ELEMENT_NAMES_SAFETENSORS] = {"F64", "F32",   "F16",     "BF16",     "BOOL", "I64",   NULL},
-    [ELEMENT_NAMES_KSERVE] = {"FP64",   "FP32",    "FP16",    "BF16",     "BOOL", "INT64", NULL},
+    /* as enum element_type: F64        F32        F16        BF16        BOOL    I64      I32 */
+    [ELEMENT_NAMES_PLAIN] = {"float64", "float32", "float16", "bfloat16", "bool", "int64", "int32", NULL},
+    [ELEMENT_NAMES_SAFETENSORS] = {"F64", "F32",   "F16",     "BF16",     "BOOL", "I64",   "I32",   NULL},
+    [ELEMENT_NAMES_KSERVE] = {"FP64",   "FP32",    "FP16",    "BF16",     "BOOL", "INT64", "INT32", NULL},
 };
 /* clang-format on */
 
 size_t element_bytes(enum element_type element_type)
 {
     static const size_t bytes[ELEMENT_TYPES] = {
-        [ELEMENT_F32] = 4, [ELEMENT_F64] = 8, [ELEMENT_F16] = 2, [ELEMENT_BF16] = 2, [ELEMENT_BOOL] = 1, [ELEMENT_I64] = 8,
+        [ELEMENT_F32] = 4,  [ELEMENT_F64] = 8, [ELEMENT_F16] = 2, [ELEMENT_BF16] = 2,
+        [ELEMENT_BOOL] = 1, [ELEMENT_I64] = 8, [ELEMENT_I32] = 4,
     };
     return bytes[element_type];
 }
 
 bool element_is_float(enum element_type element_type)
 {
-    return element_type != ELEMENT_BOOL && element_type != ELEMENT_I64;
+    return element_type != ELEMENT_BOOL && !element_is_integer(element_type);
+}
+
+bool element_is_integer(enum element_type element_type)
+{
+    return element_type == ELEMENT_I64 || element_type == ELEMENT_I32;
 }
 
 enum element_type element_of_dtype(enum dtype dtype)
@@ -183,6 +189,7 @@ static double read_one(enum element_type element_type, const char *from)
 {
     uint16_t half;
     int64_t integer;
+    int32_t small_integer;
     float single;
     double wide;
     switch (element_type) {
@@ -196,6 +203,9 @@ static double read_one(enum element_type element_type, const char *from)
     case ELEMENT_I64:
         memcpy(&integer, from, sizeof integer);
         return (double)integer;
+    case ELEMENT_I32:
+        memcpy(&small_integer, from, sizeof small_integer);
+        return (double)small_integer;
     case ELEMENT_F64:
         memcpy(&wide, from, sizeof wide);
         return wide;

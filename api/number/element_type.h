@@ -18,6 +18,7 @@ enum element_type {
     ELEMENT_BF16, /* the upper half of a float32 */
     ELEMENT_BOOL, /* one byte */
     ELEMENT_I64,
+    ELEMENT_I32,
     ELEMENT_TYPES,
 };
 
@@ -35,8 +36,9 @@ extern const char *const element_names[ELEMENT_NAMINGS][ELEMENT_TYPES + 1];
 /* Bytes an element. */
 size_t element_bytes(enum element_type element_type);
 
-/* True for all but booleans and integers. */
+/* True for all but booleans and integers; for integers. */
 bool element_is_float(enum element_type element_type);
+bool element_is_integer(enum element_type element_type);
 
 /* The element type of a tensor's own numbers, and its plain name. */
 enum element_type element_of_dtype(enum dtype dtype);

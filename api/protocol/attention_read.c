@@ -107,7 +107,6 @@ static bool decode_num_kv_heads(const struct decoder *d, const json_t *value)
 static bool decode_layout(const struct decoder *d, const json_t *value)
 {
     size_t choice = 0;
-    d->request->has_layout = true;
     if (!document_choice(d->extract, value, d->pointer, request_layout_names, &choice, d->err))
         return false;
     d->request->layout = (enum request_layout)choice;
@@ -134,7 +133,6 @@ static bool decode_mask_semantics(const struct decoder *d, const json_t *value)
 {
     static const char *const choices[] = {"keep", "drop", NULL};
     size_t choice = 0;
-    d->request->has_mask_semantics = true;
     if (!document_choice(d->extract, value, d->pointer, choices, &choice, d->err))
         return false;
     d->request->mask_drops = choice == 1;
@@ -402,18 +400,20 @@ static const struct field fields[] = {
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 
-static bool check_names(const json_t *document, struct error *err)
+_Static_assert(FIELDS <= ATTENTION_FIELDS_MAX, "their names fit");
+
+void attention_field_names(const char *ret[ATTENTION_FIELDS_MAX + 1])
 {
-    const char *names[FIELDS + 1];
     for (size_t i = 0; i < FIELDS; i++)
-        names[i] = fields[i].name;
-    names[FIELDS] = NULL;
-    return document_known(document, "", names, err);
+        ret[i] = fields[i].name;
+    ret[FIELDS] = NULL;
 }
 
 bool attention_read_fields(const struct extract *extract, const json_t *document, struct request *ret,
                            struct attention_reply *ret_reply, struct error *err)
 {
+    const char *names[ATTENTION_FIELDS_MAX + 1];
+    attention_field_names(names);
     request_init(ret);
     *ret_reply = (struct attention_reply){.decimals = -1};
     ret->reply = ret_reply;
@@ -421,7 +421,12 @@ bool attention_read_fields(const struct extract *extract, const json_t *document
     ret->results[RESULT_WEIGHTS] = true;
     if (!json_is_object(document))
         return document_refuse(extract, document, "", "an object with the fields of a request, {\"query\": .., ..},", err);
-    if (!check_names(document, err))
+    if (json_is_array(json_object_get(document, "inputs")))
+        return error_set_at(
+            err, ERROR_INVALID, "/inputs",
+            "the body looks like one of the Open Inference Protocol: send it to /v2/models/attention/infer; here query, "
+            "key and value are fields, {\"query\": [[..]], ..}");
+    if (!document_known(document, "", names, err))
         return false;
     for (const struct field *field = fields; field < fields + FIELDS; field++) {
         const json_t *value = document_member(document, field->name);

@@ -13,6 +13,11 @@ struct attention_reply {
     int decimals; /* -1: not rounded */
 };
 
+#define ATTENTION_FIELDS_MAX 80
+
+/* The fields' names, NULL-terminated; static. */
+void attention_field_names(const char *ret[ATTENTION_FIELDS_MAX + 1]);
+
 /* Decodes the document's fields, each by itself. `ret` borrows the extract and *ret_reply.
  * Fails   invalid, with a pointer to the field. */
 bool attention_read_fields(const struct extract *extract, const json_t *document, struct request *ret,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "api/request/shape_hints.h"
 #include "core/size.h"
 
 #define APPLIED_BYTES_MAX 4096 /* of names and numbers that do not grow with the request */
@@ -281,12 +282,30 @@ static void write_position_warnings(struct writer *writer, const struct plan *pl
     }
     static const enum request_integers fields[] = {INTEGERS_QUERY_OFFSET, INTEGERS_QUERY_POSITIONS, INTEGERS_KEY_POSITIONS};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        if (!integers[fields[i]].given || counted)
+        bool is_default = fields[i] == INTEGERS_QUERY_OFFSET && !integers[fields[i]].is_list && integers[fields[i]].value == 0;
+        if (!integers[fields[i]].given || counted || is_default)
             continue;
         (void)snprintf(text, sizeof text, "%s has no effect without causal, window, alibi or rope",
                        request_integers_fields[fields[i]].name);
         add_warning(writer, ret_first, text);
     }
+}
+
+static void write_mask_warnings(struct writer *writer, const struct evaluation *evaluation, bool *ret_first)
+{
+    char readings[SHAPE_HINT_BYTES_MAX];
+    if (evaluation->mask_look == MASK_LOOKS_BOOLEAN)
+        add_warning(
+            writer, ret_first,
+            "the mask holds only the numbers 0 and 1, which were added to the scores; for a mask of booleans send true and "
+            "false");
+    if (evaluation->mask_look == MASK_LOOKS_SEGMENTS)
+        add_warning(
+            writer, ret_first,
+            "the mask holds integers like ids of segments, which were added to the scores; where a query is to see its own "
+            "segment alone, send booleans, true where the ids of query and key are equal");
+    if (shape_hint_of_readings(evaluation->plan, readings)[0] != '\0')
+        add_warning(writer, ret_first, readings);
 }
 
 void conventions_write_warnings(struct writer *writer, const struct evaluation *evaluation)
@@ -302,13 +321,9 @@ void conventions_write_warnings(struct writer *writer, const struct evaluation *
                        masked == 1 ? "row has" : "rows have");
         add_warning(writer, &first, counted);
     }
-    if (evaluation->mask_looks_boolean)
-        add_warning(
-            writer, &first,
-            "the mask holds only the numbers 0 and 1, which were added to the scores; for a mask of booleans send true and "
-            "false");
+    write_mask_warnings(writer, evaluation, &first);
     write_position_warnings(writer, plan, &first);
-    if (request->has_lse_base && !request->results[RESULT_LSE])
+    if (request->lse_base_2 && !request->results[RESULT_LSE])
         add_warning(writer, &first, "lse_base has no effect: return does not name lse");
     if (request->top > 0 && !request->results[RESULT_TOP_KEYS])
         add_warning(writer, &first, "top has no effect: return does not name top_keys");
@@ -316,12 +331,12 @@ void conventions_write_warnings(struct writer *writer, const struct evaluation *
                 request->results[RESULT_CAPPED_SCORES] || request->results[RESULT_MASKED_SCORES];
     if (request->select.given && !cuts)
         add_warning(writer, &first, "select has no effect: return names neither weights nor scores");
-    if ((request->pool[0] > 0 || request->has_pool_by) && !request->results[RESULT_POOLED_WEIGHTS])
+    if ((request->pool[0] > 0 || request->pool_max) && !request->results[RESULT_POOLED_WEIGHTS])
         add_warning(writer, &first, "pool and pool_by have no effect: return does not name pooled_weights");
     const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
     bool no_booleans =
         mask->kind == TENSOR_INPUT_ABSENT || (!tensor_input_is_bool(mask) && shape_count(mask->rank, mask->shape) > 0);
-    if (request->has_mask_semantics && no_booleans)
+    if (request->mask_drops && no_booleans)
         add_warning(writer, &first, "mask_semantics has no effect without a mask of booleans");
     writer_add(writer, "]");
 }

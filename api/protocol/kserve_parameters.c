@@ -4,6 +4,44 @@
 #include <string.h>
 
 #include "api/json/document.h"
+#include "api/json/suggest.h"
+
+/* What clients send to schedulers, sequences and codecs of other servers: none of it changes what is computed. */
+static bool is_ignored(const char *name)
+{
+    static const char *const names[] = {
+        "priority",
+        "timeout",
+        "sequence_id",
+        "sequence_start",
+        "sequence_end", /* tritonclient */
+        "triton_enable_empty_final_response",
+        "content_type",
+        "headers",
+        "tags", /* Triton; MLServer */
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+bool kserve_known_parameters(const json_t *parameters, const char *pointer, const char *const *names, struct error *err)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)parameters, name, value)
+    {
+        size_t i = 0;
+        while (names[i] != NULL && strcmp(names[i], name) != 0)
+            i++;
+        char place[ERROR_POINTER_BYTES_MAX];
+        pointer_append(pointer, name, place, sizeof place);
+        if (names[i] == NULL && !is_ignored(name))
+            return suggest_refuse(name, place, names, err);
+    }
+    return true;
+}
 
 static bool parameter_integer(const struct kserve_reader *d, const json_t *parameters, const char *name, int64_t min,
                               int64_t max, bool *ret_given, int64_t *ret)
@@ -59,7 +97,7 @@ bool kserve_read_parameters(struct kserve_reader *d, const json_t *parameters)
         parameters = NULL;
     if (parameters != NULL && !json_is_object(parameters))
         return document_refuse(d->extract, parameters, "/parameters", "an object", d->err);
-    if (parameters != NULL && !document_known(parameters, "/parameters", names, d->err))
+    if (parameters != NULL && !kserve_known_parameters(parameters, "/parameters", names, d->err))
         return false;
     int64_t causal = 0, precision = 0;
     bool given, has_precision;

@@ -51,23 +51,36 @@ static enum tensor_input_content content_of(enum kserve_input which)
                                    : TENSOR_INPUT_NUMBERS;
 }
 
-static bool check_datatype(const struct kserve_reader *d, enum kserve_input which, const struct tensor_input *input,
-                           const char *pointer)
+/* One of the types that the input may have. */
+static bool decode_datatype(const struct kserve_reader *d, enum kserve_input which, const json_t *value, const char *pointer,
+                            enum element_type *ret)
 {
     static const char *const expected[] = {
         [TENSOR_INPUT_NUMBERS] = "FP32, FP64, FP16 or BF16",
         [TENSOR_INPUT_NUMBERS_OR_BOOLS] = "BOOL, or FP32, FP64, FP16 or BF16 to be added",
-        [TENSOR_INPUT_INTEGERS] = "INT64",
+        [TENSOR_INPUT_INTEGERS] = "INT64 or INT32",
     };
+    const char *name = json_string_value(value);
+    if (name == NULL)
+        return document_refuse(d->extract, value, pointer, expected[content_of(which)], d->err);
+    for (*ret = 0; *ret < ELEMENT_TYPES; (*ret)++)
+        if (strcmp(name, datatypes[*ret]) == 0 && tensor_input_may_be(content_of(which), *ret))
+            return true;
+    return error_set_at(d->err, ERROR_INVALID, pointer, "%s of datatype %.20s, where %s is expected", input_names[which], name,
+                        expected[content_of(which)]);
+}
+
+/* Whether data in the document are of the type that was announced. */
+static bool check_data(const struct kserve_reader *d, const struct tensor_input *input, const char *pointer)
+{
     const char *datatype = datatypes[input->element_type];
-    if (!tensor_input_may_be(content_of(which), input->element_type))
-        return error_set_at(d->err, ERROR_INVALID, pointer, "%s of datatype %s, where %s is expected", input_names[which],
-                            datatype, expected[content_of(which)]);
     bool bools = tensor_input_is_bool(input);
-    if (!tensor_input_is_empty(input) && bools != (input->element_type == ELEMENT_BOOL))
-        return error_set_at(d->err, ERROR_INVALID, pointer, "%s data, where datatype %s is announced",
-                            bools ? "boolean" : "numeric", datatype);
-    return true;
+    if (tensor_input_is_empty(input) || bools == (input->element_type == ELEMENT_BOOL))
+        return true;
+    return error_set_at(d->err, ERROR_INVALID, pointer, "%s data, where datatype %s is announced: %s",
+                        bools ? "boolean" : "numeric", datatype,
+                        bools ? "for true and false announce BOOL"
+                              : "send true and false (in Python .astype(bool).tolist()), or announce a type of numbers");
 }
 
 /* The next bytes after the JSON are the input's, as many as its parameter binary_data_size says. */
@@ -118,12 +131,15 @@ static bool decode_parameters(const struct kserve_reader *d, const json_t *value
     (void)snprintf(place, sizeof place, "%s/parameters", pointer);
     if (parameters != NULL && !json_is_object(parameters))
         return document_refuse(d->extract, parameters, place, "an object", d->err);
-    if (parameters != NULL && !document_known(parameters, place, names, d->err))
+    if (parameters != NULL && !kserve_known_parameters(parameters, place, names, d->err))
         return false;
     *ret_size = json_object_get(parameters, "binary_data_size");
     if ((data == NULL) == (*ret_size == NULL))
         return error_set_at(d->err, ERROR_INVALID, pointer,
-                            data == NULL ? "an input without data" : "an input with data and binary_data_size");
+                            data == NULL
+                                ? "an input without data: its numbers, or parameters with the binary_data_size of the bytes "
+                                  "behind the JSON"
+                                : "an input with data and binary_data_size: one of them says where its numbers are");
     return true;
 }
 
@@ -132,7 +148,8 @@ static bool decode_input(struct kserve_reader *d, const json_t *value, const cha
 {
     char place[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/datatype"];
     const json_t *binary_size = NULL;
-    size_t which = 0, datatype = 0;
+    size_t which = 0;
+    enum element_type datatype = ELEMENT_F64;
     if (!check_members(d, value, pointer))
         return false;
     (void)snprintf(place, sizeof place, "%s/name", pointer);
@@ -140,7 +157,7 @@ static bool decode_input(struct kserve_reader *d, const json_t *value, const cha
         !decode_parameters(d, value, pointer, &binary_size))
         return false;
     (void)snprintf(place, sizeof place, "%s/datatype", pointer);
-    if (!document_choice(d->extract, json_object_get(value, "datatype"), place, datatypes, &datatype, d->err))
+    if (!decode_datatype(d, (enum kserve_input)which, json_object_get(value, "datatype"), place, &datatype))
         return false;
     struct tensor_input *input = input_of(d->request, (enum kserve_input)which);
     if (input->kind != TENSOR_INPUT_ABSENT)
@@ -148,11 +165,11 @@ static bool decode_input(struct kserve_reader *d, const json_t *value, const cha
     if (!tensor_input_read_parts(d->extract, json_object_get(value, "shape"), json_object_get(value, "data"), pointer,
                                  content_of((enum kserve_input)which), input, d->err))
         return false;
-    input->element_type = (enum element_type)datatype;
+    input->element_type = datatype;
     input->name = input_names[which];
     if (binary_size != NULL && !decode_binary(d, binary_size, pointer, input))
         return false;
-    return check_datatype(d, (enum kserve_input)which, input, place);
+    return check_data(d, input, place);
 }
 
 static bool decode_inputs(struct kserve_reader *d, const json_t *inputs)
@@ -206,7 +223,7 @@ static bool output_parameters(const struct kserve_reader *d, const json_t *param
         return true;
     if (!json_is_object(parameters))
         return document_refuse(d->extract, parameters, place, "an object", d->err);
-    if (!document_known(parameters, place, names, d->err))
+    if (!kserve_known_parameters(parameters, place, names, d->err))
         return false;
     const json_t *binary = json_object_get(parameters, "binary_data");
     (void)snprintf(place, sizeof place, "%s/parameters/binary_data", pointer);
@@ -291,6 +308,12 @@ static bool decode_document(struct kserve_reader *d, const json_t *document, str
     static const char *const names[] = {"id", "parameters", "inputs", "outputs", NULL};
     if (!json_is_object(document))
         return document_refuse(d->extract, document, "", "an object with inputs", d->err);
+    if (json_object_get(document, "inputs") == NULL &&
+        (json_object_get(document, "query") != NULL || json_object_get(document, "x") != NULL))
+        return error_set(
+            d->err, ERROR_INVALID,
+            "the body looks like one for POST /attention: send it there; here tensors are \"inputs\": [{\"name\": \"Q\", "
+            "\"datatype\": \"FP32\", \"shape\": [..], \"data\": [..]}, ..]");
     return document_known(document, "", names, d->err) && decode_id(d, json_object_get(document, "id"), arena) &&
            kserve_read_parameters(d, json_object_get(document, "parameters")) &&
            decode_inputs(d, json_object_get(document, "inputs")) && decode_outputs(d, json_object_get(document, "outputs")) &&

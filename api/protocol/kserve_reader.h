@@ -21,4 +21,9 @@ struct kserve_reader {
 /* The request's parameters; NULL: none. */
 bool kserve_read_parameters(struct kserve_reader *d, const json_t *parameters) __attribute__((warn_unused_result));
 
+/* Fails on the first parameter that is neither in `names` (NULL-terminated) nor one that is ignored: what clients send to schedulers,
+ * sequences and codecs of other servers. */
+bool kserve_known_parameters(const json_t *parameters, const char *pointer, const char *const *names, struct error *err)
+    __attribute__((warn_unused_result));
+
 #endif

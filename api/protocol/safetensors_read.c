@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "api/json/array_check.h"
 #include "api/json/document.h"
 #include "api/json/suggest.h"
 #include "api/protocol/first_bytes.h"
+#include "api/protocol/safetensors_metadata.h"
 #include "core/size.h"
 
 #define PREFIX_BYTES 8 /* the length of the header */
@@ -75,6 +75,14 @@ static const struct named_input *find_input(const char *name)
 
 static bool refuse_name(const char *name, const char *pointer, struct error *err)
 {
+    const char *fields[ATTENTION_FIELDS_MAX + 1];
+    attention_field_names(fields);
+    for (size_t i = 0; fields[i] != NULL; i++)
+        if (strcmp(name, fields[i]) == 0)
+            return error_set_at(err, ERROR_INVALID, pointer,
+                                "%s is no tensor here: it is a member of the JSON in the metadata's request, as "
+                                "metadata={\"request\": json.dumps({\"%s\": ..})} in Python",
+                                name, name);
     const char *names[NAMED_INPUTS + 1];
     for (size_t i = 0; i < NAMED_INPUTS; i++)
         names[i] = named_inputs[i].name;
@@ -97,17 +105,24 @@ struct file {
     } spans[NAMED_INPUTS + RESULTS]; /* what the tensors take, sorted by begin */
 };
 
-static bool check_dtype(const struct file *file, const struct named_input *named, enum element_type element_type,
-                        const char *pointer)
+/* One of the types that the tensor may have. */
+static bool decode_dtype(const struct file *file, const struct named_input *named, const json_t *value, const char *pointer,
+                         enum element_type *ret)
 {
     static const char *const expected[] = {
         [TENSOR_INPUT_NUMBERS] = "F64, F32, F16 or BF16",
         [TENSOR_INPUT_NUMBERS_OR_BOOLS] = "BOOL, F64, F32, F16 or BF16",
-        [TENSOR_INPUT_INTEGERS] = "I64",
+        [TENSOR_INPUT_INTEGERS] = "I64 or I32",
     };
-    return tensor_input_may_be(named->content, element_type) ||
-           error_set_at(file->err, ERROR_INVALID, pointer, "%s of dtype %s, where %s is expected", named->name,
-                        element_names[ELEMENT_NAMES_SAFETENSORS][element_type], expected[named->content]);
+    const char *name = json_string_value(value);
+    if (name == NULL)
+        return document_refuse(file->extract, value, pointer, expected[named->content], file->err);
+    for (*ret = 0; *ret < ELEMENT_TYPES; (*ret)++)
+        if (strcmp(name, element_names[ELEMENT_NAMES_SAFETENSORS][*ret]) == 0 && tensor_input_may_be(named->content, *ret))
+            return true;
+    return error_set_at(file->err, ERROR_INVALID, pointer,
+                        "%s of dtype %.20s, where %s is expected: convert it before it is saved", named->name, name,
+                        expected[named->content]);
 }
 
 /* Keeps the spans sorted, so that a gap or overlap is between neighbours. */
@@ -172,12 +187,11 @@ static bool decode_tensor(struct file *file, const struct named_input *named, co
     for (size_t i = 0; members[i] != NULL; i++)
         if (json_object_get(value, members[i]) == NULL)
             return error_set_at(file->err, ERROR_INVALID, pointer, "a tensor without %s", members[i]);
-    size_t dtype = 0, rank = 0, shape[TENSOR_RANK_MAX];
+    enum element_type dtype = ELEMENT_F64;
+    size_t rank = 0, shape[TENSOR_RANK_MAX];
     int64_t axes[TENSOR_RANK_MAX], offsets[2];
     (void)snprintf(place, sizeof place, "%s/dtype", pointer);
-    if (!document_choice(extract, json_object_get(value, "dtype"), place, element_names[ELEMENT_NAMES_SAFETENSORS], &dtype,
-                         file->err) ||
-        !check_dtype(file, named, (enum element_type)dtype, place))
+    if (!decode_dtype(file, named, json_object_get(value, "dtype"), place, &dtype))
         return false;
     (void)snprintf(place, sizeof place, "%s/shape", pointer);
     if (!tensor_input_integers(extract, json_object_get(value, "shape"), place, TENSOR_RANK_MAX, 0, INT64_C(1) << 53, axes,
@@ -185,13 +199,13 @@ static bool decode_tensor(struct file *file, const struct named_input *named, co
         return false;
     for (size_t i = 0; i < rank; i++)
         shape[i] = (size_t)axes[i];
-    size_t bytes = size_multiply(shape_count(rank, shape), element_bytes((enum element_type)dtype));
+    size_t bytes = size_multiply(shape_count(rank, shape), element_bytes(dtype));
     if (!decode_offsets(file, json_object_get(value, "data_offsets"), pointer, bytes, offsets))
         return false;
     if (input->kind != TENSOR_INPUT_ABSENT)
         return error_set_at(file->err, ERROR_INVALID, pointer, "%s is given twice", named->name);
     span_add(file, (size_t)offsets[0], (size_t)offsets[1]);
-    return tensor_input_of_bytes(pointer, (enum element_type)dtype, rank, shape, file->data + offsets[0], input, file->err);
+    return tensor_input_of_bytes(pointer, dtype, rank, shape, file->data + offsets[0], input, file->err);
 }
 
 /* A tensor of integers, which must not be in the metadata, too. Without axes it is one integer. */
@@ -207,7 +221,7 @@ static bool resolve_integers(const struct file *file, enum request_integers whic
     input->given = true;
     input->is_list = input->list.rank > 0;
     if (!input->is_list)
-        memcpy(&input->value, input->list.bytes, sizeof input->value);
+        input->value = (int64_t)element_number(input->list.element_type, input->list.bytes, 0);
     return true;
 }
 
@@ -270,21 +284,6 @@ static bool decode_tensors(struct file *file, const json_t *header)
     return spans_check(file) && resolve(file);
 }
 
-/* Other names belong to other programs; but of a name that differs from ours in case alone all fields would be ignored. */
-static bool metadata_known(const json_t *metadata, struct error *err)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)metadata, name, value)
-    {
-        char place[ERROR_POINTER_BYTES_MAX];
-        pointer_append("/__metadata__", name, place, sizeof place);
-        if (strcasecmp(name, "request") == 0 && strcmp(name, "request") != 0)
-            return error_set_at(err, ERROR_INVALID, place, "%s: not read; did you mean request?", name);
-    }
-    return true;
-}
-
 /* A copy of a text in the metadata, which outlives the header; "{}" where there is none. */
 static bool metadata_text(const struct extract *extract, const json_t *header, const char *name, struct arena *arena,
                           const char **ret, size_t *ret_bytes, struct error *err)
@@ -297,7 +296,7 @@ static bool metadata_text(const struct extract *extract, const json_t *header, c
     *ret_bytes = 2;
     if (metadata != NULL && !json_is_object(metadata))
         return document_refuse(extract, metadata, "/__metadata__", "an object of strings", err);
-    if (!metadata_known(metadata, err))
+    if (!safetensors_metadata_check(metadata, err))
         return false;
     if (text == NULL)
         return true;

@@ -27,6 +27,13 @@ struct evaluation_rope {
     struct tensor query_positions, key_positions; /* (axes,B,T); data NULL: not rotated */
 };
 
+/* What a mask of numbers, which are added to the scores, was perhaps meant as. */
+enum mask_look {
+    MASK_LOOKS_ADDITIVE,
+    MASK_LOOKS_BOOLEAN,  /* all of them 0 or 1, with a 1 */
+    MASK_LOOKS_SEGMENTS, /* all of them integers from -1 on, with one above 1 */
+};
+
 struct evaluation {
     const struct plan *plan;
     const struct extract *extract;
@@ -48,7 +55,7 @@ struct evaluation {
 
     struct attention_params params;
     struct attention_results attention;
-    bool mask_looks_boolean; /* numbers, and all of them 0 or 1 */
+    enum mask_look mask_look;
 };
 
 /* Where the numbers of a request's tensor are: query, key and value are results at the same time. */
@@ -88,8 +95,8 @@ bool evaluation_allocate(struct evaluation *evaluation, const struct executor *e
 bool evaluation_read(struct evaluation *evaluation, const struct executor *executor, struct error *err)
     __attribute__((warn_unused_result));
 
-/* Steps of evaluation_read, once the numbers they depend on are read: a mask's polarity, and whether its numbers look like
- * booleans; where queries and keys stand (params.query_positions, params.key_positions), and how many of them there are, a mask that
+/* Steps of evaluation_read, once the numbers they depend on are read: a mask's polarity, and what its numbers look
+ * like; where queries and keys stand (params.query_positions, params.key_positions), and how many of them there are, a mask that
  * ends early considered. */
 void evaluation_resolve_mask(struct evaluation *evaluation);
 void evaluation_resolve_selection(struct evaluation *evaluation);

@@ -1,18 +1,18 @@
 /* evaluation_resolve.c: what follows from the numbers that were read: which way a mask means. */
 #include "api/request/evaluation.h"
 
-/* Numbers that are all 0 or 1, with a 1 among them: probably meant as booleans. */
-static bool looks_boolean(const struct tensor *mask)
+static enum mask_look look_of(const struct tensor *mask)
 {
-    bool one = false;
+    double largest = 0, smallest = 0;
     size_t count = tensor_count(mask);
     for (size_t i = 0; i < count; i++) {
         double x = mask->dtype == DTYPE_F32 ? (double)((const float *)mask->data)[i] : ((const double *)mask->data)[i];
-        if (x != 0 && x != 1)
-            return false;
-        one |= x == 1;
+        if (!(x >= -1 && x <= INT32_MAX) || x != (double)(int32_t)x)
+            return MASK_LOOKS_ADDITIVE;
+        largest = x > largest ? x : largest;
+        smallest = x < smallest ? x : smallest;
     }
-    return one;
+    return largest > 1 ? MASK_LOOKS_SEGMENTS : largest == 1 && smallest == 0 ? MASK_LOOKS_BOOLEAN : MASK_LOOKS_ADDITIVE;
 }
 
 void evaluation_resolve_mask(struct evaluation *evaluation)
@@ -21,7 +21,7 @@ void evaluation_resolve_mask(struct evaluation *evaluation)
     if (mask->data == NULL)
         return;
     if (mask->dtype != DTYPE_BOOL) {
-        evaluation->mask_looks_boolean = looks_boolean(mask);
+        evaluation->mask_look = look_of(mask);
         return;
     }
     unsigned char *keeps = mask->data;

@@ -11,6 +11,7 @@
 #include "api/request/plan_return.h"
 #include "api/request/plan_rope.h"
 #include "api/request/plan_shapes.h"
+#include "api/request/shape_hints.h"
 #include "core/size.h"
 
 /* Which of the two forms the request has, and that nothing of it is missing. */
@@ -150,10 +151,10 @@ static bool resolve_mask(const struct plan *plan, struct error *err)
     struct tensor unused;
     if (plan_mask_view(plan, NULL, &unused))
         return true;
-    char given[SHAPE_TEXT_BYTES_MAX], wanted[SHAPE_TEXT_BYTES_MAX];
-    return error_set_at(err, ERROR_INVALID, mask->pointer, "shape %s does not broadcast to the weights' shape %s",
+    char given[SHAPE_TEXT_BYTES_MAX], wanted[SHAPE_TEXT_BYTES_MAX], hint[SHAPE_HINT_BYTES_MAX];
+    return error_set_at(err, ERROR_INVALID, mask->pointer, "shape %s does not broadcast to the weights' shape %s%s",
                         shape_text(mask->rank, mask->shape, given, sizeof given),
-                        shape_text(weights->rank, weights->shape, wanted, sizeof wanted));
+                        shape_text(weights->rank, weights->shape, wanted, sizeof wanted), shape_hint_of_mask(plan, hint));
 }
 
 static bool resolve_per_head(const struct plan *plan, const struct tensor_input *input, struct error *err)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/request/shape_hints.h"
 #include "core/size.h"
 
 /* A tensor's shape by the meaning of its axes. */
@@ -107,9 +108,11 @@ static bool check_layout(struct plan *plan, struct error *err)
     const struct request *request = plan->request;
     plan->layout = plan->rank4 && request->layout == LAYOUT_BHTD ? PLAN_HEADS_FIRST : PLAN_TOKENS_FIRST;
     plan->cache_layout = request->cache_heads_first ? PLAN_HEADS_FIRST : plan->layout;
-    if (request->has_layout && !plan->rank4)
-        return error_set_at(err, ERROR_INVALID, "/layout",
-                            "layout speaks of rank 4 tensors, and these have no head axis of their own");
+    if (request->layout != LAYOUT_BHTD && !plan->rank4)
+        return error_set_at(
+            err, ERROR_INVALID, "/layout",
+            "layout speaks of rank 4 tensors, and these have no head axis of their own: leave it out (num_heads says how "
+            "many heads are packed in the last axis)");
     return true;
 }
 
@@ -163,7 +166,7 @@ static bool tensors_past(struct plan *plan, const struct axes *k, const struct a
     return true;
 }
 
-bool plan_shapes_of_tensors(struct plan *plan, struct error *err)
+static bool resolve_tensors(struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
     const struct tensor_input *query = &request->tensors[REQUEST_QUERY];
@@ -207,6 +210,15 @@ bool plan_shapes_of_tensors(struct plan *plan, struct error *err)
     return true;
 }
 
+bool plan_shapes_of_tensors(struct plan *plan, struct error *err)
+{
+    if (resolve_tensors(plan, err))
+        return true;
+    char hint[SHAPE_HINT_BYTES_MAX];
+    error_append(err, shape_hint_of_tensors(plan->request, hint));
+    return false;
+}
+
 /* A weight that is given must be [out, in] with the right `in`. *ret_out is its `out`, 0 where it is not given. */
 static bool weight_out(const struct plan *plan, enum request_projection which, size_t in, size_t *ret_out, struct error *err)
 {
@@ -219,8 +231,9 @@ static bool weight_out(const struct plan *plan, enum request_projection which, s
     char shape[SHAPE_TEXT_BYTES_MAX];
     if (weight->rank != 2 || weight->shape[1] != in)
         return error_set_at(err, ERROR_INVALID, weight->pointer,
-                            "shape %s, where [out, %zu] is expected: the weight as torch's Linear stores it",
-                            shape_text(weight->rank, weight->shape, shape, sizeof shape), in);
+                            "shape %s, where [out, %zu] is expected: the weight as torch's Linear stores it%s",
+                            shape_text(weight->rank, weight->shape, shape, sizeof shape), in,
+                            weight->rank == 2 && weight->shape[0] == in ? "; this one is [in, out]: transpose it" : "");
     *ret_out = weight->shape[0];
     return true;
 }

@@ -130,13 +130,12 @@ struct request {
 
     bool has_head_size, has_num_heads, has_num_kv_heads;
     int64_t head_size, num_heads, num_kv_heads;
-    bool has_layout;
     enum request_layout layout;
 
     enum request_causal causal;
     struct integers_input integers[REQUEST_INTEGERS];
-    bool has_mask_semantics, mask_drops; /* boolean true means masked */
-    int64_t window_left, window_right;   /* -1: unbounded */
+    bool mask_drops;                   /* boolean true means masked */
+    int64_t window_left, window_right; /* -1: unbounded */
 
     bool has_scale;
     double scale;

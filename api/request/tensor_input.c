@@ -21,7 +21,7 @@ static void set_pointer(char ret[TENSOR_INPUT_POINTER_BYTES_MAX], const char *po
 bool tensor_input_may_be(enum tensor_input_content content, enum element_type element_type)
 {
     if (content == TENSOR_INPUT_INTEGERS)
-        return element_type == ELEMENT_I64;
+        return element_is_integer(element_type);
     return element_is_float(element_type) || (element_type == ELEMENT_BOOL && content == TENSOR_INPUT_NUMBERS_OR_BOOLS);
 }
 

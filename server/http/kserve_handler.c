@@ -27,6 +27,12 @@ void kserve_model(struct service *service, struct api_call *call)
     health_reply(call, kserve_metadata_model);
 }
 
+void kserve_config(struct service *service, struct api_call *call)
+{
+    (void)service;
+    health_reply(call, kserve_metadata_config);
+}
+
 void kserve_model_ready(struct service *service, struct api_call *call)
 {
     health_reply_ready(service, call, kserve_metadata_model_ready);

@@ -5,6 +5,6 @@
 
 #include "server/http/route.h"
 
-route_answer kserve_server, kserve_live, kserve_ready, kserve_model, kserve_model_ready, kserve_statistics;
+route_answer kserve_server, kserve_live, kserve_ready, kserve_model, kserve_config, kserve_model_ready, kserve_statistics;
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/suggest.h"
 #include "server/http/health_handler.h"
 #include "server/http/kserve_handler.h"
 #include "server/http/metrics_handler.h"
@@ -18,18 +19,21 @@ static const struct route routes[] = {
     {.path = "/v2/health/live", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_live},
     {.path = "/v2/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_ready},
     {.path = "/v2/models/attention", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_model},
+    {.path = "/v2/models/attention/config", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_config},
     {.path = "/v2/models/attention/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_model_ready},
     {.path = "/v2/models/attention/stats", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = kserve_statistics},
     {.path = "/v2/models/attention/infer", .method = "POST", .allow = "POST, OPTIONS", .protocol = &api_protocol_kserve},
     {"/v2/models/stats", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_statistics},
     {"/v2/models/attention/versions/1", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_model},
+    {"/v2/models/attention/versions/1/config", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_config},
     {"/v2/models/attention/versions/1/ready", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_model_ready},
     {"/v2/models/attention/versions/1/stats", "GET", "GET, HEAD, OPTIONS", .unlisted = true, .answer = kserve_statistics},
     {"/v2/models/attention/versions/1/infer", "POST", "POST, OPTIONS", .unlisted = true, .protocol = &api_protocol_kserve},
 };
 
 #define ROUTE_COUNT (sizeof routes / sizeof routes[0])
-#define ROUTER_LIST_BYTES_MAX 512
+#define ROUTER_LIST_BYTES_MAX 560
+#define ROUTER_NEAR_BYTES_MAX 64 /* longer paths are near to none */
 
 /* The path of a whole URL, or the target as it is. */
 static const char *skip_origin(const char *target)
@@ -63,9 +67,57 @@ static const struct route *route_at(const struct static_files *files, size_t i)
     return i < ROUTE_COUNT ? &routes[i] : &files->files[i - ROUTE_COUNT].route;
 }
 
-/* Lists every endpoint and page for a client with a wrong path, but not what pages load. */
-static void set_not_found(const struct static_files *files, struct error *err)
+/* Another model, or another version of the only one. */
+static bool set_no_model(const char *path, struct error *err)
 {
+    static const char models[] = "/v2/models/", versions[] = "/v2/models/attention/versions/";
+    bool version = strncmp(path, versions, strlen(versions)) == 0;
+    if (!version && strncmp(path, models, strlen(models)) != 0)
+        return false;
+    const char *name = path + (version ? strlen(versions) : strlen(models));
+    size_t length = strcspn(name, "/?");
+    if (version && !(length == 1 && name[0] == '1'))
+        return !error_set(
+            err, ERROR_NOT_FOUND,
+            "the model attention has no version \"%.*s\": its only one is 1, /v2/models/attention/versions/1/infer",
+            length > 40 ? 40 : (int)length, name);
+    if (!version && !(length == strlen("attention") && strncmp(name, "attention", length) == 0))
+        return !error_set(err, ERROR_NOT_FOUND,
+                          "there is no model \"%.*s\": the only one is attention, /v2/models/attention/infer",
+                          length > 40 ? 40 : (int)length, name);
+    return false;
+}
+
+/* The listed path that was probably meant; NULL where none is near. */
+static const char *nearest_path(const char *path)
+{
+    const char *names[ROUTE_COUNT + 1] = {NULL};
+    char bare[ROUTER_NEAR_BYTES_MAX];
+    size_t length = strcspn(path, "?");
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (length >= sizeof bare)
+        return NULL;
+    memcpy(bare, path, length);
+    bare[length] = '\0';
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        names[i] = routes[i].path;
+        if (strcmp(bare, names[i]) == 0)
+            return names[i];
+    }
+    return suggest_nearest(bare, names);
+}
+
+/* Lists every endpoint and page for a client with a wrong path, but not what pages load. */
+static void set_not_found(const struct static_files *files, const char *path, struct error *err)
+{
+    const char *nearest = nearest_path(path);
+    if (set_no_model(path, err))
+        return;
+    if (nearest != NULL) {
+        (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path; did you mean %s?", nearest);
+        return;
+    }
     char list[ROUTER_LIST_BYTES_MAX] = "";
     size_t length = 0;
     for (size_t i = 0; i < ROUTE_COUNT + files->count && length < sizeof list; i++) {
@@ -100,7 +152,7 @@ enum router_outcome router_find(const char *method, const char *target, const st
         other_method = route;
     }
     if (other_method == NULL) {
-        set_not_found(files, err);
+        set_not_found(files, path, err);
         return ROUTER_ERROR;
     }
     if (options)

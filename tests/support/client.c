@@ -24,9 +24,8 @@ char *client_reply_body(const struct api_reply *reply, size_t *ret_bytes)
     return body;
 }
 
-static void client_post(struct client *client, const struct api_protocol *protocol, const char *label, const char *text,
-                        size_t text_bytes, const char *content_type, const struct api_limits *limits,
-                        const struct executor *executor)
+void client_post(struct client *client, const struct api_protocol *protocol, const char *label, const char *text,
+                 size_t text_bytes, const char *content_type, const struct api_limits *limits, const struct executor *executor)
 {
     *client = (struct client){.label = label, .body = malloc(size_max(text_bytes, 1))};
     assert_non_null(client->body);

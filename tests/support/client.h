@@ -25,6 +25,10 @@ struct client {
     json_t *reply;        /* owned: the reply's body, valid JSON without duplicate names */
 };
 
+/* A body to a protocol with a content type (NULL: none), limits and an executor (may be NULL). */
+void client_post(struct client *client, const struct api_protocol *protocol, const char *label, const char *text,
+                 size_t text_bytes, const char *content_type, const struct api_limits *limits, const struct executor *executor);
+
 /* POST /attention, POST /attention/compare, and POST /v2/models/attention/infer. `executor` may be NULL. */
 void client_attention(struct client *client, const char *label, const char *text, size_t text_bytes,
                       const struct executor *executor);

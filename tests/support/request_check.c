@@ -374,6 +374,39 @@ static bool wants_pairs(const struct checking *c)
     return any;
 }
 
+/* Whole numbers from -1 on, one of them above 1. */
+static bool mask_is_segments(const struct checking *c)
+{
+    const struct json_tensor *mask = &c->answer->mask;
+    bool above = false;
+    for (size_t k = 0; k < mask->count; k++) {
+        double x = mask->values[k];
+        if (!(x >= -1 && x <= INT32_MAX) || x != floor(x))
+            return false;
+        above |= x > 1;
+    }
+    return above && !mask_is_boolean(c);
+}
+
+/* Fewer axes than the weights have, the first as long as the batch. */
+static bool mask_has_two_readings(const struct checking *c)
+{
+    const struct json_tensor *mask = &c->answer->mask;
+    size_t rank = (c->answer->has_batch ? 3U : 2U) + (c->answer->has_heads ? 1U : 0U);
+    return mask->present && c->answer->has_batch && c->answer->B > 1 && mask->rank >= 2 && mask->rank < rank &&
+           mask->shape[0] == c->answer->B;
+}
+
+static bool is_text(const json_t *value, const char *text)
+{
+    return json_is_string(value) && strcmp(json_string_value(value), text) == 0;
+}
+
+static bool is_number(const json_t *value, double number)
+{
+    return json_is_number(value) && json_number_value(value) == number;
+}
+
 static void check_warnings(const struct checking *c)
 {
     const json_t *warnings = json_object_get(c->reply, "warnings");
@@ -392,15 +425,18 @@ static void check_warnings(const struct checking *c)
              c->answer->Tq != c->answer->Tk,
          "first query at position 0"},
         {counted && keys && !offset && !listed, "key_positions say where keys stand"},
-        {offset && !counted, "query_offset has no effect"},
+        {mask_is_segments(c), "ids of segments"},
+        {mask_has_two_readings(c), "the mask's shape"},
+        {offset && !counted && !is_number(answer_field(c->answer, "query_offset"), 0), "query_offset has no effect"},
         {listed && !counted, "query_positions has no effect"},
         {keys && !counted, "key_positions has no effect"},
-        {answer_field(c->answer, "lse_base") != NULL && !wants(c, "lse"), "lse_base has no effect"},
+        {is_text(answer_field(c->answer, "lse_base"), "2") && !wants(c, "lse"), "lse_base has no effect"},
         {answer_field(c->answer, "top") != NULL && !wants(c, "top_keys"), "top has no effect"},
-        {(answer_field(c->answer, "pool") != NULL || answer_field(c->answer, "pool_by") != NULL) && !wants(c, "pooled_weights"),
+        {(answer_field(c->answer, "pool") != NULL || is_text(answer_field(c->answer, "pool_by"), "max")) &&
+             !wants(c, "pooled_weights"),
          "pool and pool_by have no effect"},
         {answer_field(c->answer, "select") != NULL && !wants_pairs(c), "select has no effect"},
-        {answer_field(c->answer, "mask_semantics") != NULL && !mask_is_boolean(c), "mask_semantics has no effect"},
+        {is_text(answer_field(c->answer, "mask_semantics"), "drop") && !mask_is_boolean(c), "mask_semantics has no effect"},
     };
     size_t due = 0;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {

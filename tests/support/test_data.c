@@ -36,21 +36,33 @@ static void add_file(const char *path, json_t *cases)
     json_decref(root);
 }
 
-json_t *cases_load(void)
+static void add_files(const char *pattern, json_t *cases)
 {
     glob_t files;
-    json_t *cases = json_array();
-    if (glob("tests/cases/*.json", 0, NULL, &files) != 0) {
-        (void)fprintf(stderr, "no tests/cases: the tests run from the repository's root\n");
+    if (glob(pattern, 0, NULL, &files) != 0) {
+        (void)fprintf(stderr, "no %s: the tests run from the repository's root\n", pattern);
         exit(1);
     }
-    add_file("tests/conformance/cases.json", cases);
-    add_file("tests/conformance/rope.json", cases);
     for (size_t i = 0; i < files.gl_pathc; i++)
         add_file(files.gl_pathv[i], cases);
     globfree(&files);
     (void)printf("%zu cases\n", json_array_size(cases));
+}
+
+json_t *cases_load(void)
+{
+    json_t *cases = json_array();
+    add_file("tests/conformance/cases.json", cases);
+    add_file("tests/conformance/rope.json", cases);
+    add_files("tests/cases/*.json", cases);
     return cases;
+}
+
+json_t *mistakes_load(void)
+{
+    json_t *mistakes = json_array();
+    add_files("tests/cases/mistakes/*.json", mistakes);
+    return mistakes;
 }
 
 /* ---- conformance ---- */

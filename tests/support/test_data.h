@@ -11,6 +11,9 @@
  * what it should be. */
 json_t *cases_load(void);
 
+/* The mistakes of tests/cases/mistakes and their answers; likewise. */
+json_t *mistakes_load(void);
+
 /* A case's body as it is sent; new, NUL-terminated, to be freed. */
 char *case_body(const json_t *test);
 

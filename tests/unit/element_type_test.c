@@ -160,6 +160,8 @@ static void bytes_are_read_at_any_alignment(void **state)
         {ELEMENT_BF16, {0xc0, 0xbf}, -1.5},
         {ELEMENT_I64, {0xfe, 255, 255, 255, 255, 255, 255, 255}, -2},
         {ELEMENT_I64, {0, 0, 0, 0, 0, 0, 0x20, 0}, 0x1p53},
+        {ELEMENT_I32, {0xfe, 255, 255, 255}, -2},
+        {ELEMENT_I32, {0, 0, 0, 0x40}, 0x1p30},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         for (size_t offset = 0; offset < 8; offset++) {

@@ -71,16 +71,18 @@ static void inputs(void **state)
         {.inputs = "{\"shape\":[1],\"datatype\":\"FP32\",\"data\":[1]}", .error = "/inputs/0: an input without name"},
         {.inputs = "{\"name\":\"Q\",\"datatype\":\"FP32\",\"data\":[1]}", .error = "/inputs/0: an input without shape"},
         {.inputs = "{\"name\":\"Q\",\"shape\":[1],\"data\":[1]}", .error = "/inputs/0: an input without datatype"},
-        {.inputs = "{\"name\":\"Q\",\"shape\":[1],\"datatype\":\"FP32\"}", .error = "/inputs/0: an input without data"},
+        {.inputs = "{\"name\":\"Q\",\"shape\":[1],\"datatype\":\"FP32\"}",
+         .error = "/inputs/0: an input without data: its numbers, or parameters with the "
+                  "binary_data_size of the bytes behind the JSON"},
         {.inputs = FP32("query", "[1]", "[1]"),
          .error = "/inputs/0/name: \"query\", where \"Q\", \"K\", \"V\", \"attn_mask\", \"past_key\", \"past_value\" or "
-                  "\"nonpad_kv_seqlen\" is expected"},
+                  "\"nonpad_kv_seqlen\" is expected; did you mean \"Q\"?"},
         {.inputs = "{\"name\":1,\"shape\":[1],\"datatype\":\"FP32\",\"data\":[1]}",
          .error = "/inputs/0/name: 1, where \"Q\", \"K\", \"V\", \"attn_mask\", \"past_key\", \"past_value\" or "
                   "\"nonpad_kv_seqlen\" is expected"},
         {.inputs = INPUT("Q", "INT8", "[1]", "[1]"),
          .error =
-             "/inputs/0/datatype: \"INT8\", where \"FP64\", \"FP32\", \"FP16\", \"BF16\", \"BOOL\" or \"INT64\" is expected"},
+             "/inputs/0/datatype: Q of datatype INT8, where FP32, FP64, FP16 or BF16 is expected"},
         {.inputs = FP32("Q", "[1,1,1,1]", "[1,2]"),
          .error =
              "/inputs/0/data: data of shape [2], where shape [1, 1, 1, 1] needs 1 numbers, flat or nested as the shape says"},
@@ -129,7 +131,7 @@ static void inputs(void **state)
         {.inputs = ALL "," FP32("attn_mask", "[1,2]", "[true,false]"),
          .error = "/inputs/3/datatype: boolean data, where datatype FP32 is announced"},
         {.inputs = ALL "," FP32("nonpad_kv_seqlen", "[1]", "[1]"),
-         .error = "/inputs/3/datatype: nonpad_kv_seqlen of datatype FP32, where INT64 is expected"},
+         .error = "/inputs/3/datatype: nonpad_kv_seqlen of datatype FP32, where INT64 or INT32 is expected"},
     };
     CHECK_REFUSED(cases, 422);
 }
@@ -217,7 +219,9 @@ static void together(void **state)
          .error =
              "/parameters/kv_num_heads: 3 query heads cannot share 2 key and value heads: the second must divide the first"},
         {.inputs = FP32("Q", "[1,1,1,2]", "[1,2]") "," K "," V,
-         .error = "/inputs/1: the head sizes differ, 2 and 1: Q has shape [1, 1, 1, 2], K has shape [1, 1, 2, 1]"},
+         .error =
+             "/inputs/1: the head sizes differ, 2 and 1: Q has shape [1, 1, 1, 2], K has shape [1, 1, 2, 1]; key and value fit "
+             "with their last two axes swapped: send them as [.., Tk, D] and [.., Tk, Dv]"},
         {.inputs = Q "," K "," FP32("V", "[1,1,1,1]", "[1]"),
          .error = "/inputs/2: the numbers of tokens differ: K has shape [1, 1, 2, 1], V has shape [1, 1, 1, 1]"},
         {.inputs = FP32("Q", "[1,1,1,0]", "[]") "," FP32("K", "[1,1,1,0]", "[]") "," FP32("V", "[1,1,1,1]", "[1]"),
