@@ -114,10 +114,6 @@ static void set_not_found(const struct static_files *files, const char *path, st
     const char *nearest = nearest_path(path);
     if (set_no_model(path, err))
         return;
-    if (nearest != NULL) {
-        (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path; did you mean %s?", nearest);
-        return;
-    }
     char list[ROUTER_LIST_BYTES_MAX] = "";
     size_t length = 0;
     for (size_t i = 0; i < ROUTE_COUNT + files->count && length < sizeof list; i++) {
@@ -126,7 +122,8 @@ static void set_not_found(const struct static_files *files, const char *path, st
             length +=
                 (size_t)snprintf(list + length, sizeof list - length, "%s%s %s", i > 0 ? ", " : "", route->method, route->path);
     }
-    (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path; there are %s", list);
+    (void)error_set(err, ERROR_NOT_FOUND, "there is nothing at this path%s%s; there are %s",
+                    nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest, list);
 }
 
 enum router_outcome router_find(const char *method, const char *target, const struct static_files *files,

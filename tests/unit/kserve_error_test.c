@@ -81,8 +81,7 @@ static void inputs(void **state)
          .error = "/inputs/0/name: 1, where \"Q\", \"K\", \"V\", \"attn_mask\", \"past_key\", \"past_value\" or "
                   "\"nonpad_kv_seqlen\" is expected"},
         {.inputs = INPUT("Q", "INT8", "[1]", "[1]"),
-         .error =
-             "/inputs/0/datatype: Q of datatype INT8, where FP32, FP64, FP16 or BF16 is expected"},
+         .error = "/inputs/0/datatype: Q of datatype INT8, where FP32, FP64, FP16 or BF16 is expected"},
         {.inputs = FP32("Q", "[1,1,1,1]", "[1,2]"),
          .error =
              "/inputs/0/data: data of shape [2], where shape [1, 1, 1, 1] needs 1 numbers, flat or nested as the shape says"},
@@ -119,15 +118,17 @@ static void inputs(void **state)
         {.inputs = BOOL("K", "[1,1,1,1]", "[true]"),
          .error = "/inputs/0/datatype: K of datatype BOOL, where FP32, FP64, FP16 or BF16 is expected"},
         {.inputs = FP32("Q", "[1,1,1,1]", "[true]"),
-         .error = "/inputs/0/datatype: boolean data, where datatype FP32 is announced"},
+         .error = "/inputs/0/datatype: boolean data, where datatype FP32 is announced"
+                  ": for true and false announce BOOL"},
         {.inputs = ALL "," INT64("attn_mask", "[1,2]", "[1,0]"),
          .error = "/inputs/3/datatype: attn_mask of datatype INT64, where BOOL, or FP32, FP64, FP16 or BF16 to be added is "
                   "expected"},
         {.inputs = ALL "," INPUT("attn_mask", "INT32", "[1,2]", "[1,0]"),
-         .error =
-             "/inputs/3/datatype: \"INT32\", where \"FP64\", \"FP32\", \"FP16\", \"BF16\", \"BOOL\" or \"INT64\" is expected"},
+         .error = "/inputs/3/datatype: attn_mask of datatype INT32, where BOOL, or FP32, FP64, FP16 or BF16 to be added is "
+                  "expected"},
         {.inputs = ALL "," BOOL("attn_mask", "[1,2]", "[1,0]"),
-         .error = "/inputs/3/datatype: numeric data, where datatype BOOL is announced"},
+         .error = "/inputs/3/datatype: numeric data, where datatype BOOL is announced: send true and false (in Python "
+                  ".astype(bool).tolist()), or announce a type of numbers"},
         {.inputs = ALL "," FP32("attn_mask", "[1,2]", "[true,false]"),
          .error = "/inputs/3/datatype: boolean data, where datatype FP32 is announced"},
         {.inputs = ALL "," FP32("nonpad_kv_seqlen", "[1]", "[1]"),
