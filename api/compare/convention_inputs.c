@@ -13,7 +13,6 @@ static bool flip_layout(struct variant *variant)
     if (!variant->source->plan->rank4)
         return false;
     request->layout = request->layout == LAYOUT_BHTD ? LAYOUT_BTHD : LAYOUT_BHTD;
-    request->has_layout = true;
     variant->changes_inputs = true;
     variant_say(variant, "Yours reads the tensors as %s; the request says %s.", shapes[request->layout],
                 shapes[request->layout == LAYOUT_BHTD ? LAYOUT_BTHD : LAYOUT_BHTD]);

@@ -221,7 +221,6 @@ bool convention_mask_polarity(struct variant *variant, size_t choice)
     if (!has_mask(variant) || mask_of(variant).dtype != DTYPE_BOOL)
         return false;
     variant->request.mask_drops = !variant->request.mask_drops;
-    variant->request.has_mask_semantics = true;
     variant_say(variant, "In your mask true means %s; the request says that it means %s.",
                 variant->request.mask_drops ? "masked" : "may attend", variant->request.mask_drops ? "may attend" : "masked");
     variant_patch_add(variant, "/mask_semantics", "\"%s\"", variant->request.mask_drops ? "drop" : "keep");
@@ -236,7 +235,7 @@ static bool add_booleans(struct variant *variant, bool inverted)
     double *numbers = replace_mask(variant, DTYPE_F64, mask.shape);
     for (size_t i = 0; numbers != NULL && i < tensor_count(&mask); i++)
         numbers[i] = (given[i] != 0) != inverted;
-    variant->request.mask_drops = variant->request.has_mask_semantics = false;
+    variant->request.mask_drops = false;
     variant_say(variant, "Yours adds the mask to the scores as numbers, %s as 1; here booleans mask.",
                 inverted ? "false" : "true");
     return numbers != NULL;

@@ -331,7 +331,6 @@ static bool decode_pool_by(const struct decoder *d, const json_t *value)
 {
     static const char *const choices[] = {"mean", "max", NULL};
     size_t choice = 0;
-    d->request->has_pool_by = true;
     if (!document_choice(d->extract, value, d->pointer, choices, &choice, d->err))
         return false;
     d->request->pool_max = choice == 1;

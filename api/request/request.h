@@ -156,7 +156,7 @@ struct request {
     size_t result_places[RESULTS]; /* of those that are named, in "return" */
     int64_t top;                   /* of top_keys; 0: not given */
     int64_t pool[2];               /* rows and columns of pooled_weights; 0: not given */
-    bool has_pool_by, pool_max;    /* else the mean */
+    bool pool_max;                 /* else the mean */
     struct request_select select;
 
     const void *reply; /* for the protocol that read the request: how its reply is to be written */

@@ -130,7 +130,7 @@ static void inputs(void **state)
          .error = "/inputs/3/datatype: numeric data, where datatype BOOL is announced: send true and false (in Python "
                   ".astype(bool).tolist()), or announce a type of numbers"},
         {.inputs = ALL "," FP32("attn_mask", "[1,2]", "[true,false]"),
-         .error = "/inputs/3/datatype: boolean data, where datatype FP32 is announced"},
+         .error = "/inputs/3/datatype: boolean data, where datatype FP32 is announced: for true and false announce BOOL"},
         {.inputs = ALL "," FP32("nonpad_kv_seqlen", "[1]", "[1]"),
          .error = "/inputs/3/datatype: nonpad_kv_seqlen of datatype FP32, where INT64 or INT32 is expected"},
     };
