@@ -55,13 +55,22 @@ static bool holds_fields(const char *text, const char *const *names)
     return count >= 2 || (count == 1 && strchr(text, ',') == NULL);
 }
 
+/* What requests and replies have there. */
+static bool is_ours(const char *name)
+{
+    static const char *const names[] = {"request", "compare", "applied", "warnings", "comparison"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool check_one(const char *name, const char *text, const char *const *names, struct error *err)
 {
     char place[ERROR_POINTER_BYTES_MAX];
     const char *meant = field_meant(name, names);
     pointer_append("/__metadata__", name, place, sizeof place);
-    if (strcmp(name, "request") == 0 || strcmp(name, "compare") == 0 || strcmp(name, "applied") == 0 ||
-        strcmp(name, "warnings") == 0 || is_file_format(name, text))
+    if (is_ours(name) || is_file_format(name, text))
         return true;
     if (is_field(name, names))
         return error_set_at(err, ERROR_INVALID, place, "%.60s is not read beside request: " INTO_REQUEST, name, name);
