@@ -48,17 +48,18 @@ function* tensorsIn(request, prefix = "") {
     }
 }
 
-function body(request) {
-    const tensors = [...tensorsIn(request)];
+// With `expected`, a comparison: { request, expected, search }.
+function body(request, expected, search) {
+    const tensors = [...tensorsIn(request), ...(expected ? Object.entries(expected).map(([name, tensor]) => [`expected.${name}`, tensor]) : [])];
     if (tensors.reduce((sum, [, tensor]) => sum + tensor.size, 0) <= JSON_NUMBERS_MAX)
-        return { type: "application/json", data: JSON.stringify(plainRequest(request)) };
+        return { type: "application/json", data: JSON.stringify(plainRequest(expected ? { request, expected, search } : request)) };
     const rest = Object.fromEntries(Object.entries(request).filter(([, value]) => !(value instanceof Tensor)));
     for (const name of NESTED) {
         if (!rest[name] || typeof rest[name] !== "object") continue;
         rest[name] = Object.fromEntries(Object.entries(rest[name]).filter(([, value]) => !(value instanceof Tensor)));
         if (name === "projection" && !Object.keys(rest[name]).length) delete rest[name];
     }
-    return { type: BINARY, data: writeSafetensors(tensors, { request: JSON.stringify(rest) }) };
+    return { type: BINARY, data: writeSafetensors(tensors, { request: JSON.stringify(rest), ...(expected && { compare: JSON.stringify({ search }) }) }) };
 }
 
 // "queue;dur=0.1, parse;dur=0.2" as [["queue", 0.1], ..]
@@ -88,21 +89,31 @@ async function readProblem(response) {
         retryAfter: response.headers.get("Retry-After") });
 }
 
-// Computes the results in `names`. Returns { tensors, applied, warnings, timings, elapsedMs, bytes }; throws Problem, or an
-// AbortError where `signal` cancels it.
-export async function compute(request, names, signal) {
-    const { type, data } = body({ ...request, return: names });
-    const headers = { "Content-Type": type, Accept: `${BINARY}, application/json;q=0.5` };
+// Sends a body. Throws Problem, or an AbortError where `signal` cancels it.
+async function post(path, { type, data }, accept, signal) {
+    const headers = { "Content-Type": type, Accept: accept };
     if (key) headers["X-API-Key"] = key;
-    const begun = performance.now();
     let response;
     try {
-        response = await fetch(new URL("attention", base), { method: "POST", headers, body: data, signal });
+        response = await fetch(new URL(path, base), { method: "POST", headers, body: data, signal });
     } catch (error) {
         if (error.name === "AbortError") throw error;
         throw new Problem({ status: 0, detail: "attnd cannot be reached: is it still running?" });
     }
     if (!response.ok) throw await readProblem(response);
+    return response;
+}
+
+// What makes other code's results, Tensors by name, differ from the request's: the reply of POST /attention/compare.
+export async function compareWith(request, expected, search, signal) {
+    return (await post("attention/compare", body(request, expected, search), "application/json", signal)).json();
+}
+
+// Computes the results in `names`. Returns { tensors, applied, warnings, timings, elapsedMs, bytes }; throws Problem, or an
+// AbortError where `signal` cancels it.
+export async function compute(request, names, signal) {
+    const begun = performance.now();
+    const response = await post("attention", body({ ...request, return: names }), `${BINARY}, application/json;q=0.5`, signal);
     const reply = await readReply(response);
     reply.timings = readTimings(response.headers.get("Server-Timing"));
     reply.elapsedMs = performance.now() - begun;

@@ -19,11 +19,11 @@ const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
 export const NO_LABELS = { rows: null, cols: null };
 export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null }; // of a request of another shape
 
-export const TABS = ["map", "lines", "heads", "stages", "compare", "table"];
+export const TABS = ["map", "lines", "heads", "stages", "compare", "table", "yours"];
 
 export const VIEW_DEFAULTS = {
     tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, palette: "viridis", mode: "linear",
-    hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "scale", patch: "",
+    hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "scale", patch: "", pairs: false,
 };
 
 class App {
@@ -37,6 +37,7 @@ class App {
         this.view = { ...VIEW_DEFAULTS };
         this.run = null;
         this.pinned = null;
+        this.yours = null; // { name, tensors }: what other code made of the request
         this.problem = null;
         this.busy = null;
         this.extents = new WeakMap();
@@ -253,6 +254,12 @@ class App {
             rowLabels: this.labels.rows,
             colLabels: output ? null : this.labels.cols,
         };
+    }
+
+    // Other code's results, a Map by name, beside the request's.
+    useYours(tensors, name) {
+        this.yours = { tensors, name };
+        this.tell("view");
     }
 
     setLabels(labels) {

@@ -4,7 +4,7 @@ import { app } from "./app.js";
 import { $, h } from "./dom.js";
 
 const KEYS = [
-    ["1 … 6", "heat map, lines, heads, stages, compare, table"], ["[ ]", "previous, next preset"], ["s, Shift s", "next, previous stage"],
+    ["1 … 7", "heat map, lines, heads, stages, compare, table, compare with yours"], ["[ ]", "previous, next preset"], ["s, Shift s", "next, previous stage"],
     ["h, Shift h", "next, previous head"], ["b", "next batch item"], ["l", "mask reasons"], ["f", "hide the first key"],
     ["m", "to the picture"], ["arrows", "in the picture: move the chosen cell; with Shift: pan"], ["Home, End, Page", "far along a row, or down"],
     ["+ − 0", "zoom in, out, show all"], ["Ctrl Enter", "run"], ["Esc", "cancel a computation"],

@@ -7,6 +7,7 @@ import { FIELD_NAMES } from "./fields.js";
 import { readNumpy, readSafetensors } from "./files.js";
 import { readNpz } from "./npz.js";
 import { X, formOf } from "./request.js";
+import { readYours } from "./yours.js";
 import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
 
 const TENSOR_FIELDS = ["query", "key", "value", "x", "context", "value_context", "mask", "past_key", "past_value", "key_lengths", "sinks", "alibi"];
@@ -99,8 +100,20 @@ export function takeText(text, name, labels = NO_LABELS) {
     return take(readText(text, name), name, labels);
 }
 
+// What other code made of the request that is there.
+export async function takeYours(files) {
+    const name = [...files].map((file) => file.name).join(", ");
+    try {
+        app.useYours(await readYours(files, app.run), name);
+        announce(`Opened ${name}`);
+    } catch (error) {
+        app.fail(new Error(`${name}: ${error.message}`));
+    }
+}
+
 // Tensors of files that are opened together belong together: q.npy, k.npy and v.npy.
 export async function takeFiles(files) {
+    if (app.view.tab === "yours" && app.run && !app.run.weightsOnly) return takeYours(files);
     const tensors = new Map(), names = [];
     let at = "";
     try {

@@ -18,6 +18,7 @@ import * as lines from "./views/lines.js";
 import * as map from "./views/map.js";
 import * as stages from "./views/stages.js";
 import * as table from "./views/table.js";
+import * as yours from "./views/yours.js";
 
 const VIEWS = [
     { name: "map", title: "Heat map", module: map },
@@ -26,6 +27,7 @@ const VIEWS = [
     { name: "stages", title: "Stages", module: stages },
     { name: "compare", title: "Compare", module: compare },
     { name: "table", title: "Table", module: table },
+    { name: "yours", title: "Compare with yours", module: yours },
 ];
 
 let view = null, viewName = "";

@@ -5,6 +5,7 @@ import { PALETTES } from "./color.js";
 import { plainRequest } from "./request.js";
 import { MEAN, STAGES } from "./run.js";
 import { product } from "./tensor.js";
+import { isLinked, sizeOf, toLink } from "./yours.js";
 
 export const LINK_BYTES_MAX = 60000;
 
@@ -30,6 +31,10 @@ export async function encode(app) {
         state.own = { shape: app.weights.shape, data: Array.from(app.weights.data, (x) => Number(x.toPrecision(8))) };
     } else if (app.preset) state.preset = app.preset;
     else state.request = plainRequest(app.request);
+    if (app.yours && app.view.tab === "yours") {
+        if (sizeOf(app.yours) > LINK_BYTES_MAX / 4) return null;
+        state.yours = toLink(app.yours);
+    }
     if (app.labels.rows || app.labels.cols) state.labels = app.labels;
     const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(state)));
     return bytes.length > LINK_BYTES_MAX ? null : `s=${toBase64(bytes)}`;
@@ -59,7 +64,8 @@ function readView(view) {
     return { ...VIEW_DEFAULTS, ...Object.fromEntries(Object.entries(view).filter(([name, value]) => name in VIEW_DEFAULTS && isRight(name, value))) };
 }
 
-function check({ v, view = {}, own, request, preset, labels = {} }) {
+function check({ v, view = {}, own, request, preset, labels = {}, yours }) {
+    if (yours !== undefined && !isLinked(yours)) return false;
     if (v !== 1 || !isObject(view) || !isObject(labels) || !isList(labels.rows) || !isList(labels.cols)) return false;
     if (own !== undefined) return isObject(own) && Array.isArray(own.shape) && Array.isArray(own.data) && product(own.shape) === own.data.length;
     return isObject(request) || typeof preset === "string";

@@ -7,6 +7,7 @@ import { readSafetensors } from "./files.js";
 import { decode, encode, isLink } from "./permalink.js";
 import { presetById } from "./presets.js";
 import { Tensor } from "./tensor.js";
+import { fromLink } from "./yours.js";
 
 const REMEMBER_MS = 250;
 const START = presetById("notebook");
@@ -23,7 +24,8 @@ const remember = debounce(REMEMBER_MS, async () => {
     history.replaceState(null, "", state ? `#${state}` : location.pathname + location.search);
 });
 
-function restore({ view, labels = NO_LABELS, own, request, preset: id }) {
+function restore({ view, labels = NO_LABELS, own, request, preset: id, yours }) {
+    app.yours = yours ? fromLink(yours) : null;
     if (own) return app.useWeights(new Tensor(own.shape, Float64Array.from(own.data)), { labels, view });
     const preset = presetById(id);
     if (!preset && !request) throw new Error(`This link is of a preset, "${id}", that the page does not have`);
