@@ -226,6 +226,56 @@ static void test_empty_body(void **state)
     reply_done(&reply);
 }
 
+static void check_every_header(struct reply reply)
+{
+    assert_string_equal(reply_header(&reply, "X-Content-Type-Options"), "nosniff");
+    assert_string_equal(reply_header(&reply, "Cache-Control"), "no-store");
+    assert_non_null(reply_header(&reply, "X-Request-Id"));
+    reply_done(&reply);
+}
+
+/* Answers of every origin, the ones that are sent past libmicrohttpd, too. */
+static void test_headers_of_every_reply(void **state)
+{
+    static const char *const paths[] = {"/health/live", "/metrics", "/v2", "/v2/models/attention", "/nowhere"};
+    static const char *const broken[] = {"GET\r\n\r\n", "GET /a b HTTP/1.1\r\nHost: test\r\n\r\n",
+                                         "POST /attention HTTP/1.1\r\nHost: test\r\nContent-Length: x\r\n\r\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        check_every_header(get(attnd_shared(), paths[i], NULL));
+    check_every_header(call("PUT", "/attention"));
+    check_every_header(post_json(attnd_shared(), "/attention", SMALL_JSON, NULL));
+    check_every_header(post_json(attnd_shared(), "/attention", SMALL_JSON, "Accept: application/x-safetensors", NULL));
+    check_every_header(post_json(attnd_shared(), "/attention", "{", NULL));
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+        char *answer = raw_exchange(attnd_shared(), broken[i], true);
+        assert_non_null(strstr(answer, "X-Content-Type-Options: nosniff\r\n"));
+        free(answer);
+    }
+}
+
+static void check_keep_alive(const char *limit, const char *expected)
+{
+    struct attnd *attnd = attnd_start("--idle-timeout", limit);
+    struct reply reply = post_json(attnd, "/attention", SMALL_JSON, NULL);
+    assert_string_equal(reply_header(&reply, "Keep-Alive"), expected);
+    reply_done(&reply);
+    reply = get(attnd, "/health/live", "Connection: close", NULL);
+    assert_null(reply_header(&reply, "Keep-Alive"));
+    assert_string_equal(reply_header(&reply, "Connection"), "close");
+    reply_done(&reply);
+    attnd_stop(attnd);
+}
+
+/* A moment less than the limit, so that clients do not send into the close. */
+static void test_keep_alive_says_how_long(void **state)
+{
+    (void)state;
+    check_keep_alive("30", "timeout=29");
+    check_keep_alive("7", "timeout=6");
+    check_keep_alive("1", "timeout=1");
+}
+
 static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_health),
     HTTP_TEST(test_head),
@@ -239,6 +289,8 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_server_timing),
     HTTP_TEST(test_unsupported_media),
     HTTP_TEST(test_empty_body),
+    HTTP_TEST(test_headers_of_every_reply),
+    HTTP_TEST(test_keep_alive_says_how_long),
 };
 
 const struct group routing_group = GROUP(tests);
