@@ -337,7 +337,9 @@ static bool plant_projection_transposed(struct planted *p, const struct request_
     size_t which = draw_size(draw, 0, 3);
     const struct json_tensor *weight = &asked->weight[which];
     json_t *layer = json_object_get(projection, names[which]);
-    if (layer == NULL || !weight->present || !weight->has_data || weight->shape[0] != weight->shape[1])
+    json_t *own = json_object_get(layer, "weight"), *given = own != NULL ? own : layer;
+    bool has_data = json_is_array(given) || json_object_get(given, "data") != NULL; /* else the seed draws it */
+    if (!has_data || !weight->present || weight->shape[0] != weight->shape[1])
         return false;
     struct json_tensor transposed = *weight;
     const size_t n = weight->shape[0];
