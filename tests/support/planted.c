@@ -67,7 +67,7 @@ static bool plant_scale(struct planted *p, const struct request_answer *asked, s
     const double scales[] = {1, 1 / sqrt(D), 1 / D, sqrt(D), 1 / sqrt(H * D), now * now};
     double scale = scales[draw_size(draw, 0, 5)];
     set(p, "scale", json_real(scale));
-    return isfinite(scale);
+    return isfinite(scale) && !p->mask_scaled;
 }
 
 static bool plant_softcap_missing(struct planted *p, const struct request_answer *asked, struct draw *draw)
@@ -194,6 +194,7 @@ static bool plant_mask_added(struct planted *p, const struct request_answer *ask
         mask.values[i] = mask.is_bool ? (x != 0) != inverted : asked->mask_is_bits ? (x != 0) != inverted : x * asked->scale;
     }
     bool before_scale = !mask.is_bool && !asked->mask_is_bits;
+    p->mask_scaled = before_scale;
     drop(p, "mask_semantics");
     mask.is_bool = !mask.is_bool && asked->mask_is_bits;
     set(p, "mask", tensor_json(&mask));

@@ -20,6 +20,7 @@ struct planted {
     json_t *rope;                        /* owned: of the two above */
     bool packed_inputs, packed_output;   /* heads interleaved */
     bool viewed_inputs, viewed_output;   /* [B,T,H*D] viewed as [B,H,T,D], and back */
+    bool mask_scaled;                    /* the mask is added before the scale, which stays what it is from then on */
     bool tiled;                          /* query head h reads key head h mod Hkv */
     bool causal;                         /* key j visible up to i + causal_offset */
     int64_t causal_offset;

@@ -202,25 +202,26 @@ static int try_one(const char *name, const char *second, uint64_t seed, bool sho
 static void singles(void **state)
 {
     (void)state;
-    const size_t wanted = environment_size("ATTND_COMPARE_CASES", environment_cases(200, 40, 100));
+    const size_t wanted = environment_size("ATTND_COMPARE_CASES", environment_cases(200, 50, 100));
     const uint64_t first = environment_size("ATTND_RANDOM_SEED", 0);
     const char *only = getenv("ATTND_COMPARE_NAME");
+    const bool all_seeds = environment_step(0, 0) == 1; /* some names are rare in drawn requests */
     size_t all = 0, all_found = 0;
     for (size_t i = 0; planted_name(i) != NULL; i++) {
         size_t cases = 0, right = 0;
         if (only != NULL && strcmp(only, planted_name(i)) != 0)
             continue;
-        for (uint64_t seed = first; cases < wanted && seed < first + 300 * wanted; seed++) {
+        for (uint64_t seed = first; cases < wanted && seed < first + (all_seeds ? 300 : 60) * wanted; seed++) {
             int result = try_one(planted_name(i), NULL, seed, wanted == 1);
             cases += result >= 0;
             right += result == 1;
         }
         print_message("%-22s %zu of %zu\n", planted_name(i), right, cases);
-        assert_true(cases > 0);
+        assert_true(cases > 0 || !all_seeds);
         all += cases;
         all_found += right;
     }
-    assert_true((double)all_found >= SHARE_MIN * (double)all);
+    assert_true(all > 0 && (double)all_found >= SHARE_MIN * (double)all);
 }
 
 /* Two names at once; the second is drawn. */
@@ -238,7 +239,7 @@ static void pairs(void **state)
         names++;
     for (size_t i = 0; i < names; i++) {
         size_t own = 0;
-        for (uint64_t seed = 0; own < wanted && seed < 40 * wanted; seed++) {
+        for (uint64_t seed = 0; own < wanted && seed < 20 * wanted; seed++) {
             struct draw draw = {.state = seed * 31 + i};
             size_t second = draw_size(&draw, 0, names - 1);
             int result = second == i ? -1 : try_one(planted_name(i), planted_name(second), seed, false);
@@ -283,7 +284,7 @@ static void check_unplanted(uint64_t seed, bool unrelated)
 static void equal(void **state)
 {
     (void)state;
-    const size_t count = environment_cases(1000, 10, 50);
+    const size_t count = environment_cases(1000, 20, 100);
     for (uint64_t seed = 0; seed < count; seed++)
         check_unplanted(seed, false);
 }
@@ -291,7 +292,7 @@ static void equal(void **state)
 static void unrelated(void **state)
 {
     (void)state;
-    const size_t count = environment_cases(1000, 20, 50);
+    const size_t count = environment_cases(1000, 40, 100);
     for (uint64_t seed = 0; seed < count; seed++)
         check_unplanted(seed, true);
 }
