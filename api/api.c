@@ -39,6 +39,11 @@ const char *api_blas(void)
     return blas_name();
 }
 
+bool api_blas_knows_processor(void)
+{
+    return blas_knows_processor();
+}
+
 void api_compute(const struct api_protocol *protocol, const struct api_request *request, const struct api_limits *limits,
                  const struct executor *executor, struct api_call *call)
 {

@@ -24,6 +24,9 @@ bool api_use_kernel(const char *name, struct error *err) __attribute__((warn_unu
 const char *api_kernel(void);
 const char *api_blas(void);
 
+/* False where OpenBLAS takes this processor for an older one (core/blas.h): large projections are slow then. */
+bool api_blas_knows_processor(void);
+
 /* Answers a request as `protocol` does. Fills `call`, which the caller must pass to api_call_done once the reply has been sent.
  * `executor` may be NULL. */
 void api_compute(const struct api_protocol *protocol, const struct api_request *request, const struct api_limits *limits,

@@ -253,4 +253,9 @@ void options_log(const struct options *options, const struct machine *machine, s
               options->api_key_file != NULL ? "asked for" : "not asked for", options->tls_cert_file != NULL ? "on" : "off",
               options->cors_origin != NULL ? options->cors_origin : "off",
               options->web_root != NULL ? options->web_root : "none");
+    if (!api_blas_knows_processor())
+        log_event(log, LOG_WARNING,
+                  "%s does not know this processor: large projections are slow; OPENBLAS_CORETYPE=Haswell in the "
+                  "environment, or SkylakeX with AVX-512, makes them fast",
+                  api_blas());
 }

@@ -49,7 +49,7 @@ static void test_text(void **state)
     assert_true(attnd_logs(attnd, "\"last\"", 30));
     char *log = attnd_log(attnd);
     assert_int_equal(count_of(log, "Z info request method="), 7);
-    assert_int_equal(count_of(log, "\n"), 3 + 7);
+    assert_int_equal(count_of(log, "\n"), 7 + count_of(log, " daemon message="));
     assert_non_null(strstr(log, "path=\"/a\\\"b\\\\c\\x01\\x7f\\xc3\\xa9'$(x)%0a\" status=400"));
     assert_non_null(strstr(log, "path=\"/x\\\"status=200\" status=404"));
     assert_non_null(strstr(log, "request_id=\"a\\\\b\\\\\""));
@@ -121,6 +121,36 @@ static void test_start_is_logged(void **state)
     attnd_stop(attnd);
 }
 
+static bool has_avx2(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
+/* OpenBLAS with kernels for another processor than this one: as with processors that are younger than the library. */
+static void test_old_blas_is_logged(void **state)
+{
+    (void)state;
+    static const char message[] = "OPENBLAS_CORETYPE=Haswell in the environment";
+    const char *old = getenv("OPENBLAS_CORETYPE");
+    char *before = old != NULL ? strdup(old) : NULL;
+    static const char *const types[] = {"Prescott", "Haswell"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(setenv("OPENBLAS_CORETYPE", types[i], 1), 0);
+        struct attnd *attnd = attnd_start(NULL);
+        assert_true(attnd_logs(attnd, "request-timeout 60 s", 30));
+        char *log = attnd_log(attnd);
+        assert_int_equal(strstr(log, message) != NULL, i == 0 && has_avx2());
+        free(log);
+        attnd_stop(attnd);
+    }
+    assert_int_equal(before != NULL ? setenv("OPENBLAS_CORETYPE", before, 1) : unsetenv("OPENBLAS_CORETYPE"), 0);
+    free(before);
+}
+
 #define TRACE "4bf92f3577b34da6a3ce929d0e0e4736"
 
 static void test_trace(void **state)
@@ -161,7 +191,8 @@ static void test_levels(void **state)
     reply_done(&reply);
     assert_true(attnd_logs(attnd, "Z warning request method=\"POST\" path=\"/attention\" status=503", 30));
     char *log = attnd_log(attnd);
-    assert_int_equal(count_of(log, "\n"), 1);
+    assert_int_equal(count_of(log, " request "), 1);
+    assert_null(strstr(log, " info "));
     free(log);
     attnd_stop(attnd);
     attnd = attnd_start("--log-level=error", "--request-timeout", "1", "--threads", "1");
@@ -175,7 +206,8 @@ static void test_levels(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    HTTP_TEST(test_text), HTTP_TEST(test_json), HTTP_TEST(test_start_is_logged), HTTP_TEST(test_trace), HTTP_TEST(test_levels),
+    HTTP_TEST(test_text),  HTTP_TEST(test_json),   HTTP_TEST(test_start_is_logged), HTTP_TEST(test_old_blas_is_logged),
+    HTTP_TEST(test_trace), HTTP_TEST(test_levels),
 };
 
 const struct group log_group = GROUP(tests);
