@@ -99,11 +99,13 @@ SUFFIXES = {"sh": ".sh", "python": ".py", "js": ".mjs", "go": ".go"}
 
 
 def run_block(language, text):
-    with tempfile.NamedTemporaryFile("w", suffix=SUFFIXES[language], encoding="utf-8") as file:
+    """Runs in a folder of its own, which takes the files that examples write; of the repository it has what is built."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile("w", suffix=SUFFIXES[language], encoding="utf-8") as file:
         file.write(text)
         file.flush()
+        (Path(folder) / "build").symlink_to(TOP / "build")
         return subprocess.run([*RUNNERS[language], file.name], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, cwd=TOP, check=False,
+                              stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, cwd=folder, check=False,
                               env={**os.environ, "GO111MODULE": "off", "GOCACHE": str(TOP / "build/clients/go"),
                                    "PYTHONPATH": str(TOP / "clients/python/src")})
 

@@ -233,7 +233,8 @@ const char *dialect_string_remark(const char *string)
         digits += isdigit((unsigned char)string[looked]) != 0;
         capitals += isupper((unsigned char)string[looked]) != 0;
     }
-    bool number = isdigit((unsigned char)string[0]) || strchr("-+.", string[0]) != NULL;
+    bool number = isdigit((unsigned char)string[0]) ||
+                  (strchr("-+.", string[0]) != NULL && (string[1] == '.' || isdigit((unsigned char)string[1])));
     if (looked == bytes && (string[bytes - 1] == '=' || (bytes >= 12 && digits > 0 && capitals > 1)))
         return " (no base64 is read: send numbers, or bytes as a safetensors file with Content-Type: "
                "application/x-safetensors)";

@@ -155,11 +155,16 @@ bool document_refuse(const struct extract *extract, const json_t *value, const c
     return refuse(extract, value, pointer, expected, remark, err);
 }
 
+static const char *choice_remark(const json_t *value, const char *const *choices, char suggestion[SUGGEST_CHOICE_BYTES_MAX])
+{
+    return json_is_string(value) ? suggest_choice(json_string_value(value), choices, suggestion) : "";
+}
+
 bool document_refuse_choice(const struct extract *extract, const json_t *value, const char *pointer, const char *expected,
                             const char *const *choices, struct error *err)
 {
     char suggestion[SUGGEST_CHOICE_BYTES_MAX] = "";
-    const char *remark = json_is_string(value) ? suggest_choice(json_string_value(value), choices, suggestion) : "";
+    const char *remark = choice_remark(value, choices, suggestion);
     return remark[0] == '\0' ? document_refuse(extract, value, pointer, expected, err)
                              : refuse(extract, value, pointer, expected, remark, err);
 }
@@ -271,5 +276,6 @@ bool document_choice(const struct extract *extract, const json_t *value, const c
                                  : choices[i + 1] == NULL ? " or "
                                                           : ", ",
                                  choices[i]);
-    return document_refuse_choice(extract, value, pointer, expected, choices, err);
+    char suggestion[SUGGEST_CHOICE_BYTES_MAX] = "";
+    return refuse(extract, value, pointer, expected, choice_remark(value, choices, suggestion), err);
 }

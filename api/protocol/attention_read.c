@@ -157,7 +157,7 @@ static bool decode_integers(const struct decoder *d, const json_t *value)
     input->is_list = true;
     if (!json_is_object(value) && !json_is_array(value))
         return document_refuse(d->extract, value, d->pointer, expected[field->axis], d->err);
-    if (!tensor_input_read(d->extract, value, d->pointer, TENSOR_INPUT_NUMBERS, &input->list, d->err))
+    if (!tensor_input_read(d->extract, value, d->pointer, TENSOR_INPUT_INTEGERS, &input->list, d->err))
         return false;
     if (input->list.kind == TENSOR_INPUT_DRAWN || tensor_input_is_bool(&input->list))
         return document_refuse(d->extract, value, d->pointer,

@@ -92,7 +92,8 @@ static bool read_tensor(const struct reader *r, const json_t *value, enum rope_t
         return true;
     if (!json_is_object(value) && !json_is_array(value))
         return document_refuse(r->extract, value, pointer, "an array of numbers", r->err);
-    if (!tensor_input_read(r->extract, value, pointer, TENSOR_INPUT_NUMBERS, ret, r->err))
+    bool positions = which == ROPE_QUERY_POSITIONS || which == ROPE_KEY_POSITIONS;
+    if (!tensor_input_read(r->extract, value, pointer, positions ? TENSOR_INPUT_INTEGERS : TENSOR_INPUT_NUMBERS, ret, r->err))
         return false;
     if (ret->kind == TENSOR_INPUT_DRAWN || tensor_input_is_bool(ret))
         return document_refuse(r->extract, value, pointer, "an array of numbers", r->err);

@@ -132,9 +132,12 @@ static bool resolve_scale(struct plan *plan, struct error *err)
     plan->scale = narrow ? (double)(float)scale : scale;
     plan->softcap = narrow ? (double)(float)request->softcap : request->softcap;
     if (!isfinite(plan->scale))
-        return error_set_at(err, ERROR_INVALID, "/scale", "%g overflows float32", scale);
+        return error_set_at(err, ERROR_INVALID, "/scale", "%g overflows float32: send a smaller one, or compute in float64",
+                            scale);
     if (!isfinite(plan->softcap) || (request->softcap > 0 && !(plan->softcap > 0)))
-        return error_set_at(err, ERROR_INVALID, "/softcap", "%g is out of float32's range", request->softcap);
+        return error_set_at(err, ERROR_INVALID, "/softcap", "%g is out of float32's range%s", request->softcap,
+                            request->softcap > 1 ? ": leave softcap out for none, or compute in float64"
+                                                 : ": compute in float64");
     return true;
 }
 

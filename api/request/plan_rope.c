@@ -219,6 +219,19 @@ static bool check_type(const struct plan *plan, struct error *err)
                         "%g, where a number up to 1 is expected: the share of pairs that turn", scaling->share);
 }
 
+/* Rotated queries and keys are stored in the precision: a factor that it cannot hold would make them infinite. */
+static bool check_attention_factor(const struct plan *plan, struct error *err)
+{
+    double factor = plan->rope.attention_factor;
+    if (!isfinite(factor))
+        return error_set_at(err, ERROR_INVALID, "/rope/scaling",
+                            "these parameters make an attention factor that is no finite number: send attention_factor");
+    return plan->dtype != DTYPE_F32 || isfinite((float)factor) ||
+           error_set_at(err, ERROR_INVALID,
+                        plan->request->rope.attention_factor > 0 ? "/rope/attention_factor" : "/rope/scaling",
+                        "the attention factor %g overflows float32: send a smaller one, or compute in float64", factor);
+}
+
 static bool resolve_scaling(struct plan *plan, struct error *err)
 {
     const struct rope_request *rope = &plan->request->rope;
@@ -232,9 +245,7 @@ static bool resolve_scaling(struct plan *plan, struct error *err)
     bool own_lengths = rope_scaling_uses_length(scaling) && !rope->has_length;
     plan->rope.frequency_sets = plan->rope.tables ? 0 : own_lengths ? plan->B : 1;
     plan->rope.attention_factor = rope->attention_factor > 0 ? rope->attention_factor : rope_scaling_attention_factor(scaling);
-    return isfinite(plan->rope.attention_factor) ||
-           error_set_at(err, ERROR_INVALID, "/rope/scaling",
-                        "these parameters make an attention factor that is no finite number: send attention_factor");
+    return check_attention_factor(plan, err);
 }
 
 /* ---- axes ---- */

@@ -157,10 +157,11 @@ bool tensor_input_read_parts(const struct extract *extract, const json_t *shape,
 }
 
 /* A dtype, as replies in the flat format have, decides nothing, but must not be wrong. Without data any is right. */
-static bool check_dtype(const struct extract *extract, const json_t *dtype, const struct tensor_input *input, struct error *err)
+static bool check_dtype(const struct extract *extract, const json_t *dtype, enum tensor_input_content content,
+                        const struct tensor_input *input, struct error *err)
 {
-    const char *const names[] = {element_dtype_name(DTYPE_F32), element_dtype_name(DTYPE_F64), element_dtype_name(DTYPE_BOOL),
-                                 NULL};
+    enum dtype other = content == TENSOR_INPUT_INTEGERS ? DTYPE_I64 : DTYPE_BOOL;
+    const char *const names[] = {element_dtype_name(DTYPE_F32), element_dtype_name(DTYPE_F64), element_dtype_name(other), NULL};
     size_t choice = 0;
     char pointer[TENSOR_INPUT_POINTER_BYTES_MAX + sizeof "/dtype"];
     (void)snprintf(pointer, sizeof pointer, "%s/dtype", input->pointer);
@@ -168,7 +169,7 @@ static bool check_dtype(const struct extract *extract, const json_t *dtype, cons
         return true;
     if (!document_choice(extract, dtype, pointer, names, &choice, err))
         return false;
-    bool is_bool = choice == 2;
+    bool is_bool = choice == 2 && other == DTYPE_BOOL;
     return tensor_input_is_empty(input) || is_bool == tensor_input_is_bool(input) ||
            error_set_at(err, ERROR_INVALID, pointer, "\"%s\", where the data are %s", names[choice],
                         is_bool ? "numbers" : "booleans");
@@ -181,7 +182,7 @@ static bool decode_object(const struct extract *extract, const json_t *object, c
     return document_known(object, pointer, names, err) &&
            tensor_input_read_parts(extract, document_member(object, "shape"), document_member(object, "data"), pointer, content,
                                    ret, err) &&
-           check_dtype(extract, document_member(object, "dtype"), ret, err);
+           check_dtype(extract, document_member(object, "dtype"), content, ret, err);
 }
 
 bool tensor_input_read(const struct extract *extract, const json_t *value, const char *pointer,
