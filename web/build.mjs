@@ -1,5 +1,6 @@
 // build.mjs: bundles the page and the API reference into OUT (../build/web).
 //
+//   openapi-client.yaml          openapi.yaml as generators of clients take it
 //   licenses.txt                 the notices of the packages in the bundle
 //   assets/NAME-HASH.js, .css    cached by browsers for good, so the names change with the content
 //   NAME.gz                      beside each text: sent to clients that accept gzip
@@ -8,6 +9,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statS
 import { basename, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { HERE, bundle } from "./bundle.mjs";
+import { clientSchema } from "./client-schema.mjs";
 import { notices, shippedPackages } from "./licenses.mjs";
 import { renderReference } from "./reference.mjs";
 
@@ -34,6 +36,7 @@ page("docs.html", { script: asset["src/docs.js"], style: asset["docs.css"], ...r
 writeFileSync(join(fresh, "licenses.txt"), notices(shippedPackages(metafile)));
 cpSync(join(HERE, "icon.svg"), join(fresh, "icon.svg"));
 cpSync(join(HERE, "../openapi.yaml"), join(fresh, "openapi.yaml"));
+writeFileSync(join(fresh, "openapi-client.yaml"), clientSchema(readFileSync(join(HERE, "../openapi.yaml"), "utf8")));
 
 function compress(folder) {
     for (const name of readdirSync(folder)) {
