@@ -10,7 +10,7 @@ static bool flip_layout(struct variant *variant)
 {
     struct request *request = &variant->request;
     static const char *const shapes[] = {"[B,H,T,D]", "[B,T,H,D]"};
-    if (!variant->source->plan->rank4)
+    if (!variant->source->plan->head_axis)
         return false;
     request->layout = request->layout == LAYOUT_BHTD ? LAYOUT_BTHD : LAYOUT_BHTD;
     variant->changes_inputs = true;
@@ -101,7 +101,7 @@ bool convention_head_packing(struct variant *variant, size_t choice)
     static const char *const what[] = {"and the output", "of query, key and value", "of the output"};
     const struct plan *plan = variant->source->plan;
     const bool inputs = choice != 2, output = choice != 1;
-    if (plan->rank4 || plan->H < 2 || (inputs && plan->D < 2) || (!inputs && plan->Dv < 2))
+    if (plan->head_axis || plan->H < 2 || (inputs && plan->D < 2) || (!inputs && plan->Dv < 2))
         return false;
     if (inputs && !(plan->from_tokens ? interleave_tokens : interleave_given)(variant))
         return false;

@@ -37,7 +37,7 @@ static bool same_shape(const struct plan_result *result, const struct tensor_inp
 static bool other_layout(const struct plan *plan, const struct tensor_input *input)
 {
     const size_t *shape = plan->results[RESULT_OUTPUT].shape;
-    return plan->rank4 && input->rank == 4 && input->shape[0] == shape[0] && input->shape[1] == shape[2] &&
+    return plan->head_axis && input->rank == 4 && input->shape[0] == shape[0] && input->shape[1] == shape[2] &&
            input->shape[2] == shape[1] && input->shape[3] == shape[3];
 }
 

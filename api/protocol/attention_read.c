@@ -140,29 +140,72 @@ static bool decode_mask_semantics(const struct decoder *d, const json_t *value)
 }
 
 /* One integer, or an array of them. */
-static bool decode_integers(const struct decoder *d, const json_t *value)
+static bool decode_integers_of(const struct decoder *d, const json_t *value, enum request_integers which, const char *pointer)
 {
     static const char *const expected[] = {
         [INTEGERS_PER_ITEM] = "one integer, or an array of one integer an item of the batch,",
         [INTEGERS_ONE_OR_PER_ITEM] = "one integer, or an array of one integer an item of the batch,",
         [INTEGERS_PER_QUERY] = "an array of one integer a query",
         [INTEGERS_PER_KEY] = "an array of one integer a key",
+        [INTEGERS_BOUNDARIES] = "an array of integers, from 0 to the number of tokens,",
     };
-    const struct integers_field *field = &request_integers_fields[d->field->integers];
-    struct integers_input *input = &d->request->integers[d->field->integers];
-    bool per_token = field->axis == INTEGERS_PER_QUERY || field->axis == INTEGERS_PER_KEY;
+    const struct integers_field *field = &request_integers_fields[which];
+    struct integers_input *input = &d->request->integers[which];
+    bool list = field->axis > INTEGERS_ONE_OR_PER_ITEM;
     input->given = true;
-    if (json_is_number(value) && !per_token)
-        return document_integer(d->extract, value, d->pointer, field->min, REQUEST_POSITION_MAX, &input->value, d->err);
+    if (json_is_number(value) && !list)
+        return document_integer(d->extract, value, pointer, field->min, REQUEST_POSITION_MAX, &input->value, d->err);
     input->is_list = true;
     if (!json_is_object(value) && !json_is_array(value))
-        return document_refuse(d->extract, value, d->pointer, expected[field->axis], d->err);
-    if (!tensor_input_read(d->extract, value, d->pointer, TENSOR_INPUT_INTEGERS, &input->list, d->err))
+        return document_refuse(d->extract, value, pointer, expected[field->axis], d->err);
+    if (!tensor_input_read(d->extract, value, pointer, TENSOR_INPUT_INTEGERS, &input->list, d->err))
         return false;
     if (input->list.kind == TENSOR_INPUT_DRAWN || tensor_input_is_bool(&input->list))
-        return document_refuse(d->extract, value, d->pointer,
-                               per_token ? expected[field->axis] : "one integer an item of the batch", d->err);
+        return document_refuse(d->extract, value, pointer, list ? expected[field->axis] : "one integer an item of the batch",
+                               d->err);
     return true;
+}
+
+static bool decode_integers(const struct decoder *d, const json_t *value)
+{
+    return decode_integers_of(d, value, d->field->integers, d->pointer);
+}
+
+/* One list for queries and keys, or {"query": .., "key": ..}. */
+static bool decode_integers_pair(const struct decoder *d, const json_t *value)
+{
+    enum request_integers query = d->field->integers, key = query + 1;
+    struct integers_input *integers = d->request->integers;
+    if (!json_is_object(value) || json_object_get(value, "shape") != NULL) {
+        integers[key] = (struct integers_input){.given = true, .is_list = true, .shared = true};
+        return decode_integers_of(d, value, query, d->pointer);
+    }
+    static const char *const names[] = {"query", "key", NULL};
+    if (!document_known(value, d->pointer, names, d->err))
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
+        const json_t *part = document_member(value, names[i]);
+        pointer_append(d->pointer, names[i], pointer, sizeof pointer);
+        if (part == NULL)
+            return error_set_at(d->err, ERROR_INVALID, d->pointer,
+                                "an object without %s, where one list for queries and keys or {\"query\": .., \"key\": ..} is "
+                                "expected",
+                                names[i]);
+        if (!decode_integers_of(d, part, i == 0 ? query : key, pointer))
+            return false;
+    }
+    return true;
+}
+
+static bool decode_num_sink_tokens(const struct decoder *d, const json_t *value)
+{
+    return document_integer(d->extract, value, d->pointer, 0, REQUEST_POSITION_MAX, &d->request->num_sink_tokens, d->err);
+}
+
+static bool decode_chunk_size(const struct decoder *d, const json_t *value)
+{
+    return document_integer(d->extract, value, d->pointer, 1, REQUEST_POSITION_MAX, &d->request->chunk_size, d->err);
 }
 
 static bool decode_window(const struct decoder *d, const json_t *value)
@@ -376,6 +419,12 @@ static const struct field fields[] = {
     {.name = "query_positions", .decode = decode_integers, .integers = INTEGERS_QUERY_POSITIONS},
     {.name = "key_positions", .decode = decode_integers, .integers = INTEGERS_KEY_POSITIONS},
     {.name = "query_lengths", .decode = decode_integers, .integers = INTEGERS_QUERY_LENGTHS},
+    {.name = "segment_ids", .decode = decode_integers_pair, .integers = INTEGERS_QUERY_SEGMENTS},
+    {.name = "cu_seqlens", .decode = decode_integers_pair, .integers = INTEGERS_QUERY_BOUNDARIES},
+    {.name = "prefix_length", .decode = decode_integers, .integers = INTEGERS_PREFIX_LENGTH},
+    {.name = "span_ids", .decode = decode_integers_pair, .integers = INTEGERS_QUERY_SPANS},
+    {.name = "chunk_size", .decode = decode_chunk_size},
+    {.name = "num_sink_tokens", .decode = decode_num_sink_tokens},
     {.name = "mask", .decode = decode_tensor, .tensor = REQUEST_MASK},
     {.name = "mask_semantics", .decode = decode_mask_semantics},
     {.name = "key_lengths", .decode = decode_integers, .integers = INTEGERS_KEY_LENGTHS},

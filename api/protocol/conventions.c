@@ -13,7 +13,8 @@ size_t conventions_bytes_max(const struct plan *plan)
 {
     size_t numbers = plan->request->alibi ? plan->H : 0;
     numbers = size_add(numbers, plan->request->select.head_count);
-    numbers = size_add(numbers, plan->request->integers[INTEGERS_QUERY_OFFSET].is_list ? plan->B : 0);
+    size_t items = plan->sequence_count > 0 ? plan->sequence_count : plan->B;
+    numbers = size_add(numbers, size_multiply(2, items)); /* offsets and prefix lengths */
     numbers = size_add(numbers, size_multiply(plan->rope.frequency_sets, plan->rope.dims / 2 + 1));
     return size_add(APPLIED_BYTES_MAX, size_multiply(NUMBER_BYTES_MAX, numbers));
 }
@@ -157,7 +158,8 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
     if (request->has_lse_base)
         writer_format(writer, ",\"lse_base\":\"%s\"", request->lse_base_2 ? "2" : "e");
     for (enum request_integers i = INTEGERS_QUERY_LENGTHS; i < REQUEST_INTEGERS; i++) {
-        if (!request->integers[i].given)
+        bool said = i == INTEGERS_PREFIX_LENGTH || (i > INTEGERS_QUERY_SEGMENTS && (i - INTEGERS_QUERY_SEGMENTS) % 2 == 1);
+        if (!request->integers[i].given || said)
             continue;
         write_name(writer, ",\"", request_integers_fields[i].name);
         writer_add(writer, ":true");
@@ -199,23 +201,43 @@ static void write_reductions(struct writer *writer, const struct request *reques
     write_name(writer, "],\"pool_by\":\"", request->pool_max ? "max" : "mean");
 }
 
-/* One integer, one an item, or null where each query has a position of its own. */
+/* One integer an item, or a packed sequence. */
+static void write_items(struct writer *writer, const struct plan *plan, const int64_t *integers)
+{
+    size_t items = plan->sequence_count > 0 ? plan->sequence_count : plan->B;
+    for (size_t b = 0; b < items; b++)
+        write_member(writer, b > 0 ? "," : "[", integers[b]);
+    writer_add(writer, items > 0 ? "]" : "[]");
+}
+
+static void write_rules(struct writer *writer, const struct evaluation *evaluation)
+{
+    const struct request *request = evaluation->plan->request;
+    const struct integers_input *prefix = &request->integers[INTEGERS_PREFIX_LENGTH];
+    if (prefix->given && prefix->is_list) {
+        writer_add(writer, ",\"prefix_length\":");
+        write_items(writer, evaluation->plan, evaluation->prefix_lengths);
+    } else if (prefix->given) {
+        write_member(writer, ",\"prefix_length\":", prefix->value);
+    }
+    if (request->chunk_size > 0)
+        write_member(writer, ",\"chunk_size\":", request->chunk_size);
+    if (request->num_sink_tokens > 0)
+        write_member(writer, ",\"num_sink_tokens\":", request->num_sink_tokens);
+}
+
+/* One integer, one an item or a packed sequence, or null where each query has a position of its own. */
 static void write_query_offset(struct writer *writer, const struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
     const struct integers_input *input = &plan->request->integers[INTEGERS_QUERY_OFFSET];
     writer_add(writer, ",\"query_offset\":");
-    if (plan->request->integers[INTEGERS_QUERY_POSITIONS].given) {
+    if (plan->request->integers[INTEGERS_QUERY_POSITIONS].given)
         writer_add(writer, "null");
-        return;
-    }
-    if (!input->is_list) {
+    else if (input->is_list || (plan->sequence_count > 0 && plan->request->causal == CAUSAL_BOTTOM_RIGHT))
+        write_items(writer, plan, evaluation->query_offsets);
+    else
         write_member(writer, "", plan->query_offset);
-        return;
-    }
-    for (size_t b = 0; b < plan->B; b++)
-        write_member(writer, b > 0 ? "," : "[", evaluation->query_offsets[b]);
-    writer_add(writer, plan->B > 0 ? "]" : "[]");
 }
 
 /* Every convention that another library could have understood differently. */
@@ -239,10 +261,11 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
     write_member(writer, ",\"num_heads\":", (int64_t)plan->H);
     write_member(writer, ",\"num_kv_heads\":", (int64_t)plan->Hkv);
     write_member(writer, ",\"head_size\":", (int64_t)plan->D);
-    if (plan->rank4)
+    if (plan->head_axis)
         write_name(writer, ",\"layout\":\"", request_layout_names[request->layout]);
     if (plan->Tpast > 0)
         write_member(writer, ",\"past_length\":", (int64_t)plan->Tpast);
+    write_rules(writer, evaluation);
     write_biases(writer, evaluation);
     write_reductions(writer, request);
     write_select(writer, &request->select);
@@ -268,7 +291,8 @@ static void write_position_warnings(struct writer *writer, const struct plan *pl
     bool keys = integers[INTEGERS_KEY_POSITIONS].given;
     bool counted = plan_uses_positions(plan) || plan->causal;
     char text[WRITER_FORMAT_BYTES_MAX];
-    if (plan_uses_positions(plan) && !queries && !keys && plan->Tpast == 0 && !plan->causal && plan->Tq != plan->Tk)
+    if (plan_uses_positions(plan) && !queries && !keys && plan->sequence_count == 0 && plan->Tpast == 0 && !plan->causal &&
+        plan->Tq != plan->Tk)
         add_warning(
             writer, ret_first,
             "there are more or fewer queries than keys, and window, alibi or rope count from the first query at position 0; "
@@ -285,7 +309,7 @@ static void write_position_warnings(struct writer *writer, const struct plan *pl
         bool is_default = fields[i] == INTEGERS_QUERY_OFFSET && !integers[fields[i]].is_list && integers[fields[i]].value == 0;
         if (!integers[fields[i]].given || counted || is_default)
             continue;
-        (void)snprintf(text, sizeof text, "%s has no effect without causal, window, alibi or rope",
+        (void)snprintf(text, sizeof text, "%s has no effect without causal, window, chunk_size, alibi or rope",
                        request_integers_fields[fields[i]].name);
         add_warning(writer, ret_first, text);
     }

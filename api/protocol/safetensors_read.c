@@ -38,6 +38,16 @@ static const struct named_input named_inputs[] = {
     {"key_lengths", offsetof(struct request, integers[INTEGERS_KEY_LENGTHS].list), TENSOR_INPUT_INTEGERS},
     {"query_positions", offsetof(struct request, integers[INTEGERS_QUERY_POSITIONS].list), TENSOR_INPUT_INTEGERS},
     {"key_positions", offsetof(struct request, integers[INTEGERS_KEY_POSITIONS].list), TENSOR_INPUT_INTEGERS},
+    {"prefix_length", offsetof(struct request, integers[INTEGERS_PREFIX_LENGTH].list), TENSOR_INPUT_INTEGERS},
+    {"segment_ids", offsetof(struct request, integers[INTEGERS_QUERY_SEGMENTS].list), TENSOR_INPUT_INTEGERS},
+    {"segment_ids.query", offsetof(struct request, integers[INTEGERS_QUERY_SEGMENTS].list), TENSOR_INPUT_INTEGERS},
+    {"segment_ids.key", offsetof(struct request, integers[INTEGERS_KEY_SEGMENTS].list), TENSOR_INPUT_INTEGERS},
+    {"span_ids", offsetof(struct request, integers[INTEGERS_QUERY_SPANS].list), TENSOR_INPUT_INTEGERS},
+    {"span_ids.query", offsetof(struct request, integers[INTEGERS_QUERY_SPANS].list), TENSOR_INPUT_INTEGERS},
+    {"span_ids.key", offsetof(struct request, integers[INTEGERS_KEY_SPANS].list), TENSOR_INPUT_INTEGERS},
+    {"cu_seqlens", offsetof(struct request, integers[INTEGERS_QUERY_BOUNDARIES].list), TENSOR_INPUT_INTEGERS},
+    {"cu_seqlens.query", offsetof(struct request, integers[INTEGERS_QUERY_BOUNDARIES].list), TENSOR_INPUT_INTEGERS},
+    {"cu_seqlens.key", offsetof(struct request, integers[INTEGERS_KEY_BOUNDARIES].list), TENSOR_INPUT_INTEGERS},
     {"alibi", offsetof(struct request, alibi_slopes), TENSOR_INPUT_NUMBERS},
     {"sinks", offsetof(struct request, sinks), TENSOR_INPUT_NUMBERS},
     {"rope.inverse_frequencies", offsetof(struct request, rope.tensors[ROPE_FREQUENCIES]), TENSOR_INPUT_NUMBERS},
@@ -225,6 +235,21 @@ static bool resolve_integers(const struct file *file, enum request_integers whic
     return true;
 }
 
+/* A tensor of both, or one of queries and one of keys: their names tell, which their pointers hold. */
+static bool resolve_pair(const struct file *file, enum request_integers query)
+{
+    struct integers_input *of_query = &file->request->integers[query], *of_key = of_query + 1;
+    const char *name = request_integers_fields[query].name;
+    bool both = of_query->list.kind == TENSOR_INPUT_BYTES && strcmp(of_query->list.pointer + 1, name) == 0;
+    if (both && of_key->given)
+        return error_set_at(file->err, ERROR_INVALID, of_query->list.pointer, "%s is given twice", name);
+    if (both)
+        *of_key = (struct integers_input){.given = true, .is_list = true, .shared = true};
+    return of_query->given == of_key->given ||
+           error_set_at(file->err, ERROR_INVALID, (of_query->given ? of_query : of_key)->list.pointer,
+                        "%s.query and %s.key go together", name, name);
+}
+
 /* What a tensor implies for the fields in the metadata. */
 static bool resolve(struct file *file)
 {
@@ -238,6 +263,9 @@ static bool resolve(struct file *file)
     request->has_projection |= weights;
     for (size_t i = 0; i < REQUEST_INTEGERS; i++)
         if (!resolve_integers(file, (enum request_integers)i))
+            return false;
+    for (enum request_integers query = INTEGERS_QUERY_SEGMENTS; query < REQUEST_INTEGERS; query += 2)
+        if (!resolve_pair(file, query))
             return false;
     request->alibi |= request->alibi_slopes.kind == TENSOR_INPUT_BYTES;
     request->qk_norm.query |= request->qk_norm.query_weights.kind == TENSOR_INPUT_BYTES;

@@ -40,14 +40,16 @@ struct evaluation {
 
     struct tensor tensors[REQUEST_TENSORS]; /* as the request shapes them; data NULL: absent, or a result (evaluation_tensor) */
     struct tensor weights[PROJECTIONS], biases[PROJECTIONS];
-    struct tensor heads_output;          /* [B,Tq,H*Dv], before an output projection */
-    struct tensor results[RESULTS];      /* data NULL: neither asked for nor needed for another */
-    struct tensor top_indices;           /* int64, beside the weights that results[RESULT_TOP_KEYS] holds */
-    int64_t *integers[REQUEST_INTEGERS]; /* of lists, as the request shapes them; NULL: not given, or one integer */
-    size_t *query_lengths, *key_lengths; /* [B]; NULL: all */
-    int64_t *query_offsets;              /* [B] */
-    double *alibi_slopes, *sinks;        /* [H] */
-    size_t *head_places;                 /* [H], of the selection; NULL: all heads */
+    struct tensor heads_output;              /* [B,Tq,H*Dv], before an output projection */
+    struct tensor results[RESULTS];          /* data NULL: neither asked for nor needed for another */
+    struct tensor top_indices;               /* int64, beside the weights that results[RESULT_TOP_KEYS] holds */
+    int64_t *integers[REQUEST_INTEGERS];     /* of lists, as the request shapes them; NULL: not given, or one integer */
+    size_t *query_lengths, *key_lengths;     /* [B]; NULL: all */
+    int64_t *query_offsets, *prefix_lengths; /* [B], or one a packed sequence; prefix_lengths NULL: none */
+    struct attention_sequence *sequences;    /* packed; NULL: none are */
+    int64_t *packed_positions[2];            /* of their queries and keys, which begin anew in each */
+    double *alibi_slopes, *sinks;            /* [H] */
+    size_t *head_places;                     /* [H], of the selection; NULL: all heads */
     struct attention_selection selection;
     struct evaluation_rope rope;
     double *norm_weights[2]; /* of queries, of keys; NULL: 1 */
@@ -100,7 +102,10 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
  * ends early considered. */
 void evaluation_resolve_mask(struct evaluation *evaluation);
 void evaluation_resolve_selection(struct evaluation *evaluation);
-void evaluation_resolve_positions(struct evaluation *evaluation);
+bool evaluation_resolve_positions(struct evaluation *evaluation, struct error *err) __attribute__((warn_unused_result));
+
+/* Where a call of attention finds what rules count by: known before anything is read, and needed for its cost. */
+void evaluation_set_rules(struct evaluation *evaluation);
 
 /* The lists of integers. */
 bool evaluation_read_integers(struct evaluation *evaluation, const struct executor *executor, struct error *err)

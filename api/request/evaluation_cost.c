@@ -137,6 +137,17 @@ static bool allocate_lengths(const struct evaluation *evaluation, struct evaluat
     return *ret != NULL;
 }
 
+static bool allocate_sequences(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)
+{
+    const struct plan *plan = evaluation->plan;
+    const size_t tokens[2] = {plan->Tq, plan->Tk};
+    evaluation->sequences = evaluation_take(memory, size_multiply(plan->sequence_count, sizeof *evaluation->sequences), err);
+    for (size_t i = 0; i < 2 && evaluation->sequences != NULL; i++)
+        if ((evaluation->packed_positions[i] = evaluation_take(memory, size_multiply(tokens[i], sizeof(int64_t)), err)) == NULL)
+            return false;
+    return evaluation->sequences != NULL;
+}
+
 static bool allocate_integers(struct evaluation *evaluation, struct evaluation_memory *memory, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
@@ -144,11 +155,18 @@ static bool allocate_integers(struct evaluation *evaluation, struct evaluation_m
     for (size_t i = 0; i < REQUEST_INTEGERS; i++) {
         const struct integers_input *input = &request->integers[i];
         size_t bytes = size_multiply(shape_count(input->list.rank, input->list.shape), sizeof(int64_t));
-        if (input->given && input->is_list && (evaluation->integers[i] = evaluation_take(memory, bytes, err)) == NULL)
+        if (input->given && input->is_list && !input->shared &&
+            (evaluation->integers[i] = evaluation_take(memory, bytes, err)) == NULL)
             return false;
     }
-    evaluation->query_offsets = evaluation_take(memory, size_multiply(plan->B, sizeof *evaluation->query_offsets), err);
-    if (evaluation->query_offsets == NULL)
+    size_t items = plan->sequence_count > 0 ? plan->sequence_count : plan->B;
+    size_t items_bytes = size_multiply(items, sizeof *evaluation->query_offsets);
+    if ((evaluation->query_offsets = evaluation_take(memory, items_bytes, err)) == NULL)
+        return false;
+    if (request->integers[INTEGERS_PREFIX_LENGTH].given &&
+        (evaluation->prefix_lengths = evaluation_take(memory, items_bytes, err)) == NULL)
+        return false;
+    if (plan->sequence_count > 0 && !allocate_sequences(evaluation, memory, err))
         return false;
     if (request->integers[INTEGERS_QUERY_LENGTHS].given &&
         !allocate_lengths(evaluation, memory, &evaluation->query_lengths, err))
@@ -245,6 +263,7 @@ static void set_attention(struct evaluation *evaluation)
         .sinks = evaluation->sinks,
         .lse_base_2 = plan->request->lse_base_2,
     };
+    evaluation_set_rules(evaluation);
     void *mask = evaluation->tensors[REQUEST_MASK].data;
     if (mask != NULL && !plan_mask_view(plan, mask, &evaluation->params.mask))
         abort(); /* plan_resolve checked that it broadcasts */

@@ -51,8 +51,8 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
         alibi_slopes(evaluation->plan->H, evaluation->plan->dtype, evaluation->alibi_slopes);
     if (!evaluation_read_integers(evaluation, executor, err))
         return false;
-    evaluation_resolve_positions(evaluation);
-    if (!evaluation_rope_read(evaluation, err) || !evaluation_norm_read(evaluation, err))
+    if (!evaluation_resolve_positions(evaluation, err) || !evaluation_rope_read(evaluation, err) ||
+        !evaluation_norm_read(evaluation, err))
         return false;
     return read_per_head(evaluation, &request->alibi_slopes, evaluation->alibi_slopes, err) &&
            read_per_head(evaluation, &request->sinks, evaluation->sinks, err);

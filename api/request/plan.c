@@ -48,7 +48,7 @@ bool plan_uses_positions(const struct plan *plan)
 {
     const struct request *request = plan->request;
     bool turns = plan->rope.dims > 0 && plan->rope.axes == 1 && !plan->rope.by_token;
-    return request->window_left >= 0 || request->window_right >= 0 || request->alibi || turns;
+    return request->window_left >= 0 || request->window_right >= 0 || request->chunk_size > 0 || request->alibi || turns;
 }
 
 bool plan_changes_inputs(const struct plan *plan)

@@ -20,11 +20,12 @@ struct plan {
 
     bool from_tokens; /* x and projections, not query, key, value */
     bool has_batch, has_heads;
-    bool rank4; /* query, key, value have a head axis of their own */
+    bool head_axis; /* query, key and value have a head axis of their own: rank 4, or 3 with layout "thd" */
     enum plan_layout layout;
     enum plan_layout cache_layout; /* of past and present keys and values */
 
     size_t B, H, Hkv;
+    size_t sequence_count;      /* packed in the only item (cu_seqlens); 0: none are */
     size_t Tq, Tnew, Tpast, Tk; /* Tk = Tpast + Tnew */
     size_t D, Dv;
     size_t C, context_C, value_C;        /* features of x, and of what keys and what values come from */

@@ -3,23 +3,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-const char *plan_integers_bound(enum request_integers which)
-{
-    return which == INTEGERS_QUERY_LENGTHS ? ", the number of queries,"
-           : which == INTEGERS_KEY_LENGTHS ? ", the number of keys,"
-                                           : "";
-}
-
 int64_t plan_integers_max(const struct plan *plan, enum request_integers which)
 {
-    return which == INTEGERS_QUERY_LENGTHS ? (int64_t)plan->Tq
-           : which == INTEGERS_KEY_LENGTHS ? (int64_t)plan->Tk
-                                           : REQUEST_POSITION_MAX;
+    bool queries = which == INTEGERS_QUERY_LENGTHS || which == INTEGERS_QUERY_BOUNDARIES;
+    bool keys = which == INTEGERS_KEY_LENGTHS || which == INTEGERS_KEY_BOUNDARIES;
+    return queries ? (int64_t)plan->Tq : keys ? (int64_t)plan->Tk : REQUEST_POSITION_MAX;
 }
 
-static bool is_per_token(enum integers_axis axis)
+const char *plan_integers_bound(enum request_integers which)
 {
-    return axis == INTEGERS_PER_QUERY || axis == INTEGERS_PER_KEY;
+    bool queries = which == INTEGERS_QUERY_LENGTHS || which == INTEGERS_QUERY_BOUNDARIES;
+    bool keys = which == INTEGERS_KEY_LENGTHS || which == INTEGERS_KEY_BOUNDARIES;
+    return queries ? ", the number of queries," : keys ? ", the number of keys," : "";
 }
 
 static bool check_value(const struct plan *plan, enum request_integers which, const char *pointer, struct error *err)
@@ -33,10 +28,11 @@ static bool check_value(const struct plan *plan, enum request_integers which, co
                         plan_integers_bound(which));
 }
 
-static bool check_per_token(const struct plan *plan, const struct tensor_input *list, enum integers_axis axis,
-                            struct error *err)
+static bool check_per_token(const struct plan *plan, enum request_integers which, struct error *err)
 {
-    size_t tokens = axis == INTEGERS_PER_QUERY ? plan->Tq : plan->Tk;
+    const struct tensor_input *list = &plan->request->integers[which].list;
+    bool queries = request_integers_fields[which].axis == INTEGERS_PER_QUERY;
+    size_t tokens = queries ? plan->Tq : plan->Tk;
     bool shared = list->rank == 1 && list->shape[0] == tokens;
     bool each = plan->has_batch && list->rank == 2 && list->shape[0] == plan->B && list->shape[1] == tokens;
     char shape[SHAPE_TEXT_BYTES_MAX], batched[SHAPE_TEXT_BYTES_MAX] = "";
@@ -46,42 +42,106 @@ static bool check_per_token(const struct plan *plan, const struct tensor_input *
         (void)snprintf(batched, sizeof batched, " or [%zu, %zu]", plan->B, tokens);
     return error_set_at(err, ERROR_INVALID, list->pointer, "shape %s, where [%zu]%s is expected: one integer a %s",
                         shape_text(list->rank, list->shape, shape, sizeof shape), tokens, batched,
-                        axis == INTEGERS_PER_QUERY ? "query"
-                        : plan->Tpast > 0          ? "key, those of the past included"
-                                                   : "key");
+                        queries           ? "query"
+                        : plan->Tpast > 0 ? "key, those of the past included"
+                                          : "key");
 }
 
+/* Packed sequences stand for items. */
 static bool check_per_item(const struct plan *plan, enum request_integers which, const char *pointer, struct error *err)
 {
     const struct integers_input *input = &plan->request->integers[which];
     bool one = request_integers_fields[which].axis == INTEGERS_ONE_OR_PER_ITEM;
+    size_t items = plan->sequence_count > 0 ? plan->sequence_count : plan->B;
     char shape[SHAPE_TEXT_BYTES_MAX];
     if (!input->is_list && plan->has_batch && !one)
         return error_set_at(err, ERROR_INVALID, pointer,
                             "one integer, where an array of one integer an item of the batch is expected");
     if (!input->is_list)
         return check_value(plan, which, pointer, err);
-    if (!plan->has_batch)
+    if (!plan->has_batch && plan->sequence_count == 0)
         return error_set_at(err, ERROR_INVALID, pointer,
                             "an array, where one integer is expected since there is no batch axis");
-    return (input->list.rank == 1 && input->list.shape[0] == plan->B) ||
-           error_set_at(err, ERROR_INVALID, input->list.pointer,
-                        "shape %s, where [%zu] is expected: one integer an item of the batch",
-                        shape_text(input->list.rank, input->list.shape, shape, sizeof shape), plan->B);
+    return (input->list.rank == 1 && input->list.shape[0] == items) ||
+           error_set_at(err, ERROR_INVALID, input->list.pointer, "shape %s, where [%zu] is expected: one integer %s",
+                        shape_text(input->list.rank, input->list.shape, shape, sizeof shape), items,
+                        plan->sequence_count > 0 ? "a sequence" : "an item of the batch");
+}
+
+/* One list for queries and keys needs as many of one as of the other. */
+static bool check_shared(const struct plan *plan, enum request_integers which, struct error *err)
+{
+    const char *name = request_integers_fields[which].name;
+    return plan->Tq == plan->Tk || error_set_at(err, ERROR_INVALID, plan->request->integers[which - 1].list.pointer,
+                                                "one list for %zu queries and %zu keys: send one of each, as %s with \"query\" "
+                                                "and \"key\"",
+                                                plan->Tq, plan->Tk, name);
+}
+
+static bool check(const struct plan *plan, enum request_integers which, struct error *err)
+{
+    const struct integers_input *input = &plan->request->integers[which];
+    char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
+    (void)snprintf(pointer, sizeof pointer, "/%s", request_integers_fields[which].name);
+    if (input->shared)
+        return check_shared(plan, which, err);
+    switch (request_integers_fields[which].axis) {
+    case INTEGERS_PER_QUERY:
+    case INTEGERS_PER_KEY:
+        return check_per_token(plan, which, err);
+    case INTEGERS_PER_ITEM:
+    case INTEGERS_ONE_OR_PER_ITEM:
+        return check_per_item(plan, which, pointer, err);
+    case INTEGERS_BOUNDARIES:
+        break;
+    }
+    return true;
+}
+
+/* How many sequences are packed, and that nothing is given that speaks of items or of tokens without a sequence. */
+static bool resolve_boundaries(struct plan *plan, struct error *err)
+{
+    static const enum request_integers others[] = {INTEGERS_QUERY_LENGTHS, INTEGERS_KEY_LENGTHS, INTEGERS_QUERY_POSITIONS,
+                                                   INTEGERS_KEY_POSITIONS};
+    const struct request *request = plan->request;
+    const struct integers_input *query = &request->integers[INTEGERS_QUERY_BOUNDARIES], *key = query + 1;
+    const struct tensor_input *list = &query->list;
+    if (!query->given)
+        return true;
+    if (plan->has_batch)
+        return error_set_at(
+            err, ERROR_INVALID, "/cu_seqlens",
+            "sequences are packed along one axis of tokens, and the request has a batch axis: send [T, D], or [T, "
+            "H, D] with layout \"thd\"");
+    if (request->tensors[REQUEST_PAST_KEY].kind != TENSOR_INPUT_ABSENT)
+        return error_set_at(err, ERROR_INVALID, "/past_key",
+                            "a cache is of items, and sequences are packed: leave one of them out");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (request->integers[others[i]].given)
+            return error_set_at(err, ERROR_INVALID, "/cu_seqlens",
+                                "%s and cu_seqlens both say which tokens there are, or where they stand: leave one out",
+                                request_integers_fields[others[i]].name);
+    for (const struct tensor_input *each = list; each != NULL; each = each == list && !key->shared ? &key->list : NULL) {
+        char shape[SHAPE_TEXT_BYTES_MAX];
+        if (each->rank != 1 || each->shape[0] == 0)
+            return error_set_at(err, ERROR_INVALID, each->pointer,
+                                "shape %s, where a list of integers from 0 to the number of tokens is expected",
+                                shape_text(each->rank, each->shape, shape, sizeof shape));
+        if (each->shape[0] != list->shape[0])
+            return error_set_at(err, ERROR_INVALID, each->pointer, "%zu sequences of keys, and %zu of queries",
+                                each->shape[0] - 1, list->shape[0] - 1);
+    }
+    plan->sequence_count = list->shape[0] - 1;
+    return plan->sequence_count > 0 || (plan->Tq == 0 && plan->Tk == 0) ||
+           error_set_at(err, ERROR_INVALID, list->pointer, "no sequence, and there are tokens");
 }
 
 bool plan_integers_resolve(struct plan *plan, struct error *err)
 {
-    for (size_t i = 0; i < REQUEST_INTEGERS; i++) {
-        enum request_integers which = (enum request_integers)i;
-        enum integers_axis axis = request_integers_fields[i].axis;
-        const struct integers_input *input = &plan->request->integers[i];
-        char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
-        if (!input->given)
-            continue;
-        (void)snprintf(pointer, sizeof pointer, "/%s", request_integers_fields[i].name);
-        if (!(is_per_token(axis) ? check_per_token(plan, &input->list, axis, err) : check_per_item(plan, which, pointer, err)))
+    if (!resolve_boundaries(plan, err))
+        return false;
+    for (size_t i = 0; i < REQUEST_INTEGERS; i++)
+        if (plan->request->integers[i].given && !check(plan, (enum request_integers)i, err))
             return false;
-    }
     return true;
 }

@@ -86,8 +86,11 @@ static bool check_corner(const struct plan *plan, bool named, int64_t corner, st
             return error_set_at(err, ERROR_INVALID, "/causal",
                                 "\"%s\" counts keys from 0, and %s says where they stand: send true", name,
                                 request_integers_fields[i].name);
-    if (!named || !offset->given || (!offset->is_list && offset->value == corner))
+    if (!named || !offset->given || (!offset->is_list && offset->value == corner && plan->sequence_count == 0))
         return true;
+    if (plan->sequence_count > 0)
+        return error_set_at(err, ERROR_INVALID, "/query_offset",
+                            "\"%s\" says where each sequence's queries stand, and so does query_offset: send true", name);
     if (offset->is_list)
         return error_set_at(err, ERROR_INVALID, "/query_offset",
                             "an offset for each item contradicts causal \"%s\", which means %" PRId64 " for all: send true",
@@ -104,13 +107,14 @@ static bool resolve_causal(struct plan *plan, struct error *err)
     bool has_past = request->tensors[REQUEST_PAST_KEY].kind != TENSOR_INPUT_ABSENT;
     const struct integers_input *offset = &request->integers[INTEGERS_QUERY_OFFSET];
     const struct integers_input *positions = &request->integers[INTEGERS_QUERY_POSITIONS];
-    int64_t corner = request->causal == CAUSAL_BOTTOM_RIGHT ? (int64_t)plan->Tk - (int64_t)plan->Tq : 0;
+    bool bottom_right = request->causal == CAUSAL_BOTTOM_RIGHT && plan->sequence_count == 0; /* packed: each has its own */
+    int64_t corner = bottom_right ? (int64_t)plan->Tk - (int64_t)plan->Tq : 0;
     bool named = request->causal == CAUSAL_TOP_LEFT || request->causal == CAUSAL_BOTTOM_RIGHT;
     plan->causal = request->causal != CAUSAL_FALSE;
     plan->query_offset = offset->given ? offset->value : named ? corner : (int64_t)plan->Tpast;
     if (!check_corner(plan, named, corner, err))
         return false;
-    bool resolved = offset->given || positions->given || request->offset_from_lengths || has_past;
+    bool resolved = offset->given || positions->given || request->offset_from_lengths || has_past || plan->sequence_count > 0;
     if (request->causal == CAUSAL_TRUE && !resolved && plan->Tq != plan->Tk)
         return error_set_at(err, ERROR_INVALID, "/causal",
                             "%zu queries and %zu keys: libraries disagree on what causal means here. Say \"top_left\" (query i "
@@ -118,6 +122,25 @@ static bool resolve_causal(struct plan *plan, struct error *err)
                             "FlashAttention), or give query_offset",
                             plan->Tq, plan->Tk);
     return true;
+}
+
+/* Rules that extend causal, or a window, where there is none. */
+static bool resolve_extensions(const struct plan *plan, struct error *err)
+{
+    static const enum request_integers extends_causal[] = {INTEGERS_PREFIX_LENGTH, INTEGERS_QUERY_SPANS};
+    const struct request *request = plan->request;
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = request_integers_fields[extends_causal[i]].name;
+        char pointer[TENSOR_INPUT_POINTER_BYTES_MAX];
+        (void)snprintf(pointer, sizeof pointer, "/%s", name);
+        if (request->integers[extends_causal[i]].given && !plan->causal)
+            return error_set_at(err, ERROR_INVALID, pointer,
+                                "%s says which keys a causal mask leaves visible, and causal is not set: without it all are",
+                                name);
+    }
+    return request->num_sink_tokens == 0 || request->window_left >= 0 || request->window_right >= 0 ||
+           error_set_at(err, ERROR_INVALID, "/num_sink_tokens",
+                        "num_sink_tokens says which keys stay visible outside of a window, and there is none: give window");
 }
 
 /* Scale and softcap as the precision holds them. */
@@ -196,8 +219,8 @@ bool plan_resolve(const struct request *request, struct plan *ret, struct error 
     if (!plan_return_resolve(ret, err))
         return false;
     plan_results_resolve(ret);
-    return plan_integers_resolve(ret, err) && resolve_causal(ret, err) && resolve_scale(ret, err) &&
-           plan_rope_resolve(ret, err) && plan_norm_resolve(ret, err) && resolve_mask(ret, err) &&
+    return plan_integers_resolve(ret, err) && resolve_causal(ret, err) && resolve_extensions(ret, err) &&
+           resolve_scale(ret, err) && plan_rope_resolve(ret, err) && plan_norm_resolve(ret, err) && resolve_mask(ret, err) &&
            resolve_per_head(ret, &request->alibi_slopes, err) && resolve_per_head(ret, &request->sinks, err) &&
            resolve_results(ret, err);
 }

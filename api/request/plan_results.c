@@ -44,10 +44,10 @@ static void results_of_pairs(struct plan *plan)
 static void result_tokens(struct plan *plan, enum request_result which, size_t heads, size_t tokens, size_t width)
 {
     bool cache = which == RESULT_PRESENT_KEY || which == RESULT_PRESENT_VALUE;
-    if (plan->rank4 || (cache && plan->request->cache_heads_first)) {
+    if (plan->head_axis || (cache && plan->request->cache_heads_first)) {
         bool heads_first = (cache ? plan->cache_layout : plan->layout) == PLAN_HEADS_FIRST;
         const size_t shape[4] = {plan->B, heads_first ? heads : tokens, heads_first ? tokens : heads, width};
-        result_set(plan, which, shape, 4);
+        result_set(plan, which, plan->has_batch ? shape : shape + 1, plan->has_batch ? 4 : 3);
         return;
     }
     const size_t shape[3] = {plan->B, tokens, size_multiply(heads, width)};

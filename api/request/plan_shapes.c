@@ -50,12 +50,16 @@ static bool refuse_bool(const struct tensor_input *a, struct error *err)
 }
 
 /* Reads a tensor's axes. `heads` are packed in the last axis where the tensor has no head axis of its own. */
-static bool axes_of(const struct tensor_input *input, enum plan_layout layout, size_t heads, struct axes *ret,
-                    struct error *err)
+static bool axes_of(const struct plan *plan, const struct tensor_input *input, enum plan_layout layout, size_t heads,
+                    struct axes *ret, struct error *err)
 {
     const size_t *shape = input->shape;
     size_t tokens_axis = input->rank - 2;
     *ret = (struct axes){.batch = input->rank == 2 ? 1 : shape[0], .heads = heads};
+    if (input->rank == 3 && plan->head_axis) {
+        *ret = (struct axes){.batch = 1, .heads = shape[1], .tokens = shape[0], .width = shape[2]};
+        return true;
+    }
     if (input->rank == 4) {
         bool heads_first = layout == PLAN_HEADS_FIRST;
         ret->heads = shape[heads_first ? 1 : 2];
@@ -106,9 +110,9 @@ static bool check_head_count(const char *pointer, bool given, int64_t count, siz
 static bool check_layout(struct plan *plan, struct error *err)
 {
     const struct request *request = plan->request;
-    plan->layout = plan->rank4 && request->layout == LAYOUT_BHTD ? PLAN_HEADS_FIRST : PLAN_TOKENS_FIRST;
+    plan->layout = plan->head_axis && request->layout == LAYOUT_BHTD ? PLAN_HEADS_FIRST : PLAN_TOKENS_FIRST;
     plan->cache_layout = request->cache_heads_first ? PLAN_HEADS_FIRST : plan->layout;
-    if (request->layout != LAYOUT_BHTD && !plan->rank4)
+    if (request->layout != LAYOUT_BHTD && !plan->head_axis)
         return error_set_at(
             err, ERROR_INVALID, "/layout",
             "layout speaks of rank 4 tensors, and these have no head axis of their own: leave it out (num_heads says how "
@@ -120,6 +124,9 @@ static bool tensors_rank(struct plan *plan, struct error *err)
 {
     const struct tensor_input *tensors = plan->request->tensors;
     const struct tensor_input *query = &tensors[REQUEST_QUERY];
+    bool thd = plan->request->layout == LAYOUT_THD;
+    if (thd && query->rank != 3)
+        return refuse_shape(query, "[T, H, D], as layout \"thd\" says,", err);
     if (query->rank < 2 || query->rank > 4)
         return refuse_shape(query, "[Tq, D], [B, Tq, D] or [B, H, Tq, D]", err);
     static const enum request_tensor others[] = {REQUEST_KEY, REQUEST_VALUE, REQUEST_PAST_KEY, REQUEST_PAST_VALUE};
@@ -137,8 +144,8 @@ static bool tensors_rank(struct plan *plan, struct error *err)
         if (!refuse_bool(other, err))
             return false;
     }
-    plan->has_batch = query->rank > 2;
-    plan->rank4 = query->rank == 4;
+    plan->has_batch = query->rank > 2 && !thd;
+    plan->head_axis = query->rank == 4 || thd;
     return true;
 }
 
@@ -153,8 +160,8 @@ static bool tensors_past(struct plan *plan, const struct axes *k, const struct a
         return error_set_at(err, ERROR_INVALID, past_key->kind == TENSOR_INPUT_ABSENT ? past_value->pointer : past_key->pointer,
                             "past_key and past_value go together");
     struct axes pk, pv;
-    if (!axes_of(past_key, plan->cache_layout, plan->Hkv, &pk, err) ||
-        !axes_of(past_value, plan->cache_layout, plan->Hkv, &pv, err))
+    if (!axes_of(plan, past_key, plan->cache_layout, plan->Hkv, &pk, err) ||
+        !axes_of(plan, past_value, plan->cache_layout, plan->Hkv, &pv, err))
         return false;
     if (pk.batch != k->batch || pk.heads != k->heads || pk.width != k->width)
         return refuse_pair(&tensors[REQUEST_KEY], past_key, "past_key does not fit before key", err);
@@ -174,11 +181,11 @@ static bool resolve_tensors(struct plan *plan, struct error *err)
     const struct tensor_input *value = &request->tensors[REQUEST_VALUE];
     if (!tensors_rank(plan, err) || !check_layout(plan, err))
         return false;
-    if (!plan->rank4 && !packed_heads(plan, err))
+    if (!plan->head_axis && !packed_heads(plan, err))
         return false;
     struct axes q, k, v;
-    if (!axes_of(query, plan->layout, plan->H, &q, err) || !axes_of(key, plan->layout, plan->Hkv, &k, err) ||
-        !axes_of(value, plan->layout, plan->Hkv, &v, err))
+    if (!axes_of(plan, query, plan->layout, plan->H, &q, err) || !axes_of(plan, key, plan->layout, plan->Hkv, &k, err) ||
+        !axes_of(plan, value, plan->layout, plan->Hkv, &v, err))
         return false;
     if (q.batch != k.batch)
         return refuse_pair(query, key, "the batch sizes differ", err);
@@ -197,7 +204,7 @@ static bool resolve_tensors(struct plan *plan, struct error *err)
     plan->Tnew = k.tokens;
     plan->D = q.width;
     plan->Dv = v.width;
-    if (plan->rank4) {
+    if (plan->head_axis) {
         plan->has_heads = true;
         if (!check_groups(plan, key->pointer, err) ||
             !check_head_count("/num_heads", request->has_num_heads, request->num_heads, plan->H, err) ||
@@ -297,8 +304,8 @@ static bool tokens_identity(struct plan *plan, const struct tensor_input *x, con
                             const struct tensor_input *values_from, struct error *err)
 {
     struct axes q, k, v;
-    if (!axes_of(x, plan->layout, plan->H, &q, err) || !axes_of(from, plan->layout, plan->Hkv, &k, err) ||
-        !axes_of(values_from, plan->layout, plan->Hkv, &v, err))
+    if (!axes_of(plan, x, plan->layout, plan->H, &q, err) || !axes_of(plan, from, plan->layout, plan->Hkv, &k, err) ||
+        !axes_of(plan, values_from, plan->layout, plan->Hkv, &v, err))
         return false;
     if (q.width != k.width && x == from)
         return error_set_at(

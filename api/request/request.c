@@ -42,16 +42,24 @@ const char *const request_result_names[RESULTS + 1] = {
 };
 
 const struct integers_field request_integers_fields[REQUEST_INTEGERS] = {
-    [INTEGERS_QUERY_OFFSET] = {"query_offset", INTEGERS_ONE_OR_PER_ITEM, -REQUEST_POSITION_MAX},
-    [INTEGERS_QUERY_LENGTHS] = {"query_lengths", INTEGERS_PER_ITEM, 0},
-    [INTEGERS_KEY_LENGTHS] = {"key_lengths", INTEGERS_PER_ITEM, 0},
-    [INTEGERS_QUERY_POSITIONS] = {"query_positions", INTEGERS_PER_QUERY, -REQUEST_POSITION_MAX},
-    [INTEGERS_KEY_POSITIONS] = {"key_positions", INTEGERS_PER_KEY, -REQUEST_POSITION_MAX},
+    [INTEGERS_QUERY_OFFSET] = {"query_offset", NULL, INTEGERS_ONE_OR_PER_ITEM, -REQUEST_POSITION_MAX},
+    [INTEGERS_QUERY_LENGTHS] = {"query_lengths", NULL, INTEGERS_PER_ITEM, 0},
+    [INTEGERS_KEY_LENGTHS] = {"key_lengths", NULL, INTEGERS_PER_ITEM, 0},
+    [INTEGERS_QUERY_POSITIONS] = {"query_positions", NULL, INTEGERS_PER_QUERY, -REQUEST_POSITION_MAX},
+    [INTEGERS_KEY_POSITIONS] = {"key_positions", NULL, INTEGERS_PER_KEY, -REQUEST_POSITION_MAX},
+    [INTEGERS_PREFIX_LENGTH] = {"prefix_length", NULL, INTEGERS_ONE_OR_PER_ITEM, -REQUEST_POSITION_MAX},
+    [INTEGERS_QUERY_SEGMENTS] = {"segment_ids", "query", INTEGERS_PER_QUERY, -REQUEST_POSITION_MAX},
+    [INTEGERS_KEY_SEGMENTS] = {"segment_ids", "key", INTEGERS_PER_KEY, -REQUEST_POSITION_MAX},
+    [INTEGERS_QUERY_SPANS] = {"span_ids", "query", INTEGERS_PER_QUERY, -REQUEST_POSITION_MAX},
+    [INTEGERS_KEY_SPANS] = {"span_ids", "key", INTEGERS_PER_KEY, -REQUEST_POSITION_MAX},
+    [INTEGERS_QUERY_BOUNDARIES] = {"cu_seqlens", "query", INTEGERS_BOUNDARIES, 0},
+    [INTEGERS_KEY_BOUNDARIES] = {"cu_seqlens", "key", INTEGERS_BOUNDARIES, 0},
 };
 
 const char *const request_layout_names[LAYOUTS + 1] = {
     [LAYOUT_BHTD] = "bhtd",
     [LAYOUT_BTHD] = "bthd",
+    [LAYOUT_THD] = "thd",
     [LAYOUTS] = NULL,
 };
 

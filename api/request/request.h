@@ -65,19 +65,28 @@ enum request_integers {
     INTEGERS_KEY_LENGTHS,
     INTEGERS_QUERY_POSITIONS,
     INTEGERS_KEY_POSITIONS,
+    INTEGERS_PREFIX_LENGTH,
+    INTEGERS_QUERY_SEGMENTS, /* from here on pairs: of queries, and next of keys */
+    INTEGERS_KEY_SEGMENTS,
+    INTEGERS_QUERY_SPANS,
+    INTEGERS_KEY_SPANS,
+    INTEGERS_QUERY_BOUNDARIES,
+    INTEGERS_KEY_BOUNDARIES,
     REQUEST_INTEGERS,
 };
 
 /* How many integers such a field holds. */
 enum integers_axis {
     INTEGERS_PER_ITEM,        /* [B], or one integer where there is no batch axis */
-    INTEGERS_ONE_OR_PER_ITEM, /* one integer for all items, or [B] */
+    INTEGERS_ONE_OR_PER_ITEM, /* one integer for all items, or [B]; for all packed sequences, or one each */
     INTEGERS_PER_QUERY,       /* [Tq] for all items, or [B,Tq] */
     INTEGERS_PER_KEY,         /* [Tk] for all items, or [B,Tk]; the past included */
+    INTEGERS_BOUNDARIES,      /* [sequences + 1], from 0 to the number of tokens */
 };
 
 struct integers_field {
     const char *name;
+    const char *part; /* "query" or "key", of a pair; else NULL */
     enum integers_axis axis;
     int64_t min; /* from it up to REQUEST_POSITION_MAX; lengths: up to the number of tokens */
 };
@@ -86,11 +95,12 @@ extern const struct integers_field request_integers_fields[REQUEST_INTEGERS];
 struct integers_input {
     bool given;
     bool is_list;
+    bool shared;   /* of keys: the queries' list stands for both */
     int64_t value; /* where it is no list */
     struct tensor_input list;
 };
 
-enum request_layout { LAYOUT_BHTD, LAYOUT_BTHD, LAYOUTS };
+enum request_layout { LAYOUT_BHTD, LAYOUT_BTHD, LAYOUT_THD, LAYOUTS };
 enum request_causal { CAUSAL_FALSE, CAUSAL_TRUE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT, CAUSALS };
 
 /* The names by value, NULL-terminated. */
@@ -134,8 +144,9 @@ struct request {
 
     enum request_causal causal;
     struct integers_input integers[REQUEST_INTEGERS];
-    bool mask_drops;                   /* boolean true means masked */
-    int64_t window_left, window_right; /* -1: unbounded */
+    bool mask_drops;                     /* boolean true means masked */
+    int64_t window_left, window_right;   /* -1: unbounded */
+    int64_t num_sink_tokens, chunk_size; /* 0: none */
 
     bool has_scale;
     double scale;

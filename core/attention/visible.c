@@ -125,7 +125,7 @@ static int64_t chunk_of(int64_t position, int64_t size)
     return position / size - (position % size < 0);
 }
 
-static bool is_padding(const struct attention_plan *plan, size_t b, size_t i)
+static bool query_is_padding(const struct attention_plan *plan, size_t b, size_t i)
 {
     const struct attention_params *params = plan->params;
     return (params->query_lengths != NULL && i >= params->query_lengths[b]) ||
@@ -140,7 +140,7 @@ static struct attention_row row_of(const struct lookup *at, size_t i)
     uint32_t sequence = (uint32_t)(at->sequence - plan->sequences);
     int64_t position = positions_at(&params->query_positions, b, i);
     struct range range = {at->order.first, at->order.end, false};
-    if (is_padding(plan, b, i))
+    if (query_is_padding(plan, b, i))
         return (struct attention_row){.sequence = sequence, .padding = true};
     if (params->key_lengths != NULL)
         range.end = size_min(range.end, params->key_lengths[b]);

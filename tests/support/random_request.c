@@ -44,6 +44,11 @@ static void draw_structure(struct random_request *c, enum sizes sizes, struct dr
     c->has_heads = c->rank4 || draw_chance(d, 0.6);
     c->has_layout = c->rank4 && draw_chance(d, 0.6);
     c->heads_first = c->rank4 && !(c->has_layout && draw_chance(d, 0.6));
+    c->thd = c->rank4 && draw_chance(d, 0.2);
+    if (c->thd) {
+        c->has_batch = c->heads_first = false;
+        c->has_layout = true;
+    }
     c->is_f64 = draw_chance(d, 0.25);
     c->B = c->has_batch ? draw_size(d, 1, sizes == SIZES_EDGES || sizes == SIZES_DECODE ? 1 : 3) : 1;
     c->Hkv = c->has_heads ? draw_size(d, 1, heads_max[sizes]) : 1;
@@ -122,7 +127,9 @@ static void set_shape(struct random_tensor *t, size_t rank, const size_t *shape)
 /* [B,T,features] or [T,features], or with the heads on an axis of their own. */
 static void shape_tokens(const struct random_request *c, size_t heads, size_t tokens, size_t width, struct random_tensor *ret)
 {
-    if (c->rank4)
+    if (c->thd)
+        set_shape(ret, 3, (const size_t[]){tokens, heads, width});
+    else if (c->rank4)
         set_shape(ret, 4, (const size_t[]){c->B, c->heads_first ? heads : tokens, c->heads_first ? tokens : heads, width});
     else if (c->has_batch)
         set_shape(ret, 3, (const size_t[]){c->B, tokens, heads * width});

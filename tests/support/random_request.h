@@ -60,6 +60,13 @@ enum random_tensor_name {
     RANDOM_KEY_POSITIONS,
     RANDOM_QUERY_LENGTHS,
     RANDOM_KEY_LENGTHS,
+    RANDOM_PREFIX_LENGTH,
+    RANDOM_QUERY_SEGMENTS, /* pairs: where only the first is given it stands for both */
+    RANDOM_KEY_SEGMENTS,
+    RANDOM_QUERY_SPANS,
+    RANDOM_KEY_SPANS,
+    RANDOM_QUERY_BOUNDARIES,
+    RANDOM_KEY_BOUNDARIES,
     RANDOM_ALIBI,
     RANDOM_SINKS,
     RANDOM_TENSOR_COUNT,
@@ -72,6 +79,7 @@ struct random_request {
     struct random_tensor tensors[RANDOM_TENSOR_COUNT];
     bool from_tokens, identity;
     bool has_batch, has_heads, rank4;
+    bool thd;         /* rank 3 with a head axis: as rank 4 without the batch */
     bool heads_first; /* rank 4 tensors are [B,H,T,D] */
     size_t B, H, Hkv, Tq, Tnew, Tpast, D, Dv;
     size_t C, context_C, value_C; /* features of the tokens */
@@ -87,6 +95,8 @@ struct random_request {
     const char *mask_semantics; /* NULL: left out */
     bool has_window;
     int64_t window_left, window_right;
+    size_t chunk_size, num_sink_tokens; /* 0: left out */
+    size_t sequence_count;              /* packed; 0: none are */
     bool has_scale;
     double scale;
     double softcap;       /* 0: left out */

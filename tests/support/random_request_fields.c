@@ -58,6 +58,84 @@ static void draw_lists(struct random_request *c, struct draw *d)
         list_positions(c, RANDOM_KEY_POSITIONS, Tk, d);
 }
 
+/* Boundaries of `count` sequences: from 0 to the number of tokens. */
+static void draw_cuts(struct random_request *c, enum random_tensor_name name, size_t tokens, struct draw *d)
+{
+    struct random_tensor *t = &c->tensors[name];
+    size_t length = c->sequence_count + 1;
+    set_numbers(t, 1, &length);
+    t->form = draw_flat_form(t, d);
+    for (size_t s = 1; s < length; s++) {
+        double cut = s + 1 == length ? (double)tokens : (double)draw_size(d, 0, tokens);
+        size_t at = s;
+        for (; at > 1 && t->values[at - 1] > cut; at--)
+            t->values[at] = t->values[at - 1];
+        t->values[at] = cut;
+    }
+}
+
+/* Packed sequences: in each as many queries as keys, or causal says its corner, or has an offset to count from. */
+static void draw_boundaries(struct random_request *c, bool named, struct draw *d)
+{
+    size_t Tk = c->Tpast + c->Tnew;
+    c->sequence_count = draw_size(d, 1, 5);
+    draw_cuts(c, RANDOM_QUERY_BOUNDARIES, c->Tq, d);
+    if (c->Tq != Tk || draw_chance(d, 0.5))
+        draw_cuts(c, RANDOM_KEY_BOUNDARIES, Tk, d);
+    c->has_query_offset = !named && (c->tensors[RANDOM_KEY_BOUNDARIES].given || draw_chance(d, 0.2));
+    c->query_offset = draw_integer(d, -2, 4);
+    if (c->has_query_offset && draw_chance(d, 0.5)) {
+        struct random_tensor *t = &c->tensors[RANDOM_QUERY_OFFSET];
+        c->has_query_offset = false;
+        set_numbers(t, 1, &c->sequence_count);
+        t->form = draw_flat_form(t, d);
+        for (size_t s = 0; s < c->sequence_count; s++)
+            t->values[s] = (double)draw_integer(d, -2, 4);
+    }
+}
+
+/* Ids in pieces, some negative, for queries and keys together where there are as many. */
+static void draw_ids(struct random_request *c, enum random_tensor_name query, struct draw *d)
+{
+    size_t tokens[2] = {c->Tq, c->Tpast + c->Tnew};
+    bool one = tokens[0] == tokens[1] && draw_chance(d, 0.5);
+    for (size_t k = 0; k < (one ? 1 : 2); k++) {
+        struct random_tensor *t = &c->tensors[query + k];
+        bool shared = !c->has_batch || draw_chance(d, 0.4);
+        int64_t id = 0;
+        set_numbers(t, shared ? 1 : 2, shared ? &tokens[k] : (const size_t[]){c->B, tokens[k]});
+        t->form = draw_flat_form(t, d);
+        for (size_t at = 0; at < shape_count(t->rank, t->shape); at++) {
+            if (at % tokens[k] == 0 || draw_chance(d, 0.3))
+                id = draw_chance(d, 0.1) ? -1 : draw_chance(d, 0.6) && at % tokens[k] > 0 ? id + 1 : draw_integer(d, 0, 2);
+            t->values[at] = (double)id;
+        }
+    }
+}
+
+/* Segments, chunks, and what extends causal or a window. */
+static void draw_rules(struct random_request *c, struct draw *d)
+{
+    bool causal = c->causal != NULL && strcmp(c->causal, "false") != 0;
+    int64_t Tk = (int64_t)(c->Tpast + c->Tnew);
+    if (draw_chance(d, 0.12))
+        draw_ids(c, RANDOM_QUERY_SEGMENTS, d);
+    if (causal && draw_chance(d, 0.15))
+        draw_ids(c, RANDOM_QUERY_SPANS, d);
+    if (causal && draw_chance(d, 0.2)) {
+        struct random_tensor *t = &c->tensors[RANDOM_PREFIX_LENGTH];
+        size_t items = c->sequence_count > 0 ? c->sequence_count : c->B;
+        bool one = (!c->has_batch && c->sequence_count == 0) || draw_chance(d, 0.4);
+        set_numbers(t, one ? 0 : 1, &items);
+        t->form = one ? FORM_NESTED : draw_flat_form(t, d);
+        for (size_t k = 0; k < (one ? 1 : items); k++)
+            t->values[k] = (double)draw_integer(d, -1, Tk + 1);
+    }
+    c->chunk_size = draw_chance(d, 0.1) ? draw_size(d, 1, (size_t)Tk + 2) : 0;
+    if ((c->window_left >= 0 || c->window_right >= 0) && draw_chance(d, 0.4))
+        c->num_sink_tokens = draw_size(d, 1, draw_chance(d, 0.7) ? 3 : (size_t)Tk + 1);
+}
+
 static void draw_positions(struct random_request *c, struct draw *d)
 {
     static const char *const corners[] = {"true", "\"top_left\"", "\"bottom_right\""};
@@ -78,7 +156,9 @@ static void draw_positions(struct random_request *c, struct draw *d)
         c->query_offset = corner;
     else if (c->has_query_offset)
         c->query_offset = draw_chance(d, 0.05) ? 100000 : draw_integer(d, -Tq - 2, Tk + 3);
-    if (which == 0 && draw_chance(d, 0.25))
+    if (!c->has_batch && !c->tensors[RANDOM_PAST_KEY].given && draw_chance(d, 0.2))
+        draw_boundaries(c, which != 0, d);
+    else if (which == 0 && draw_chance(d, 0.25))
         draw_lists(c, d);
     c->has_window = draw_chance(d, 0.25);
     c->window_left = c->window_right = -1;
@@ -235,9 +315,10 @@ static void draw_reply(struct random_request *c, struct draw *d)
 void random_request_draw_fields(struct random_request *c, struct draw *draw)
 {
     draw_positions(c, draw);
-    if (draw_chance(draw, 0.25))
+    draw_rules(c, draw);
+    if (c->sequence_count == 0 && draw_chance(draw, 0.25))
         draw_lengths(c, RANDOM_KEY_LENGTHS, c->Tpast + c->Tnew, draw);
-    if (draw_chance(draw, 0.12))
+    if (c->sequence_count == 0 && draw_chance(draw, 0.12))
         draw_lengths(c, RANDOM_QUERY_LENGTHS, c->Tq, draw);
     poison_padding(c, draw);
     draw_mask(c, draw);

@@ -10,7 +10,7 @@
 #include "tests/support/random_request.h"
 #include "tests/support/view.h"
 
-#define FIELDS_MAX 32
+#define FIELDS_MAX 48
 
 /* The members of the request's object, each `"name": value`. */
 struct fields {
@@ -113,6 +113,24 @@ static void write_tensor(const struct random_request *c, struct fields *fields, 
     (void)fclose(file);
 }
 
+/* One list for queries and keys, or {"query": .., "key": ..}. */
+static void write_pair(const struct random_request *c, struct fields *fields, const char *name, enum random_tensor_name query)
+{
+    const struct random_tensor *of_query = &c->tensors[query], *of_key = of_query + 1;
+    size_t bytes;
+    if (!of_query->given)
+        return;
+    FILE *file = field_open(fields, &bytes);
+    (void)fprintf(file, of_key->given ? "\"%s\":{\"query\":" : "\"%s\":", name);
+    put_tensor(file, of_query, true, fields->draw);
+    if (of_key->given) {
+        (void)fputs(",\"key\":", file);
+        put_tensor(file, of_key, true, fields->draw);
+        (void)fputs("}", file);
+    }
+    (void)fclose(file);
+}
+
 /* W, or {"weight", "bias"}. */
 static bool put_layer(FILE *file, const struct random_request *c, const char *name, bool comma, size_t which, struct draw *draw)
 {
@@ -161,7 +179,7 @@ static void write_structure(const struct random_request *c, struct fields *field
     if (c->has_num_kv_heads)
         field_format(fields, "\"num_kv_heads\":%zu", c->Hkv);
     if (c->has_layout)
-        field_format(fields, "\"layout\":\"%s\"", c->heads_first ? "bhtd" : "bthd");
+        field_format(fields, "\"layout\":\"%s\"", c->thd ? "thd" : c->heads_first ? "bhtd" : "bthd");
     if (c->is_f64 || draw_chance(fields->draw, 0.1))
         field_format(fields, "\"precision\":\"%s\"", c->is_f64 ? "float64" : "float32");
     if (c->has_seed)
@@ -178,6 +196,10 @@ static void write_conventions(const struct random_request *c, struct fields *fie
         field_format(fields, "\"mask_semantics\":\"%s\"", c->mask_semantics);
     if (c->has_window)
         field_format(fields, "\"window\":[%" PRId64 ",%" PRId64 "]", c->window_left, c->window_right);
+    if (c->chunk_size > 0)
+        field_format(fields, "\"chunk_size\":%zu", c->chunk_size);
+    if (c->num_sink_tokens > 0)
+        field_format(fields, "\"num_sink_tokens\":%zu", c->num_sink_tokens);
     if (c->has_scale)
         field_format(fields, "\"scale\":%.9g", c->scale);
     if (c->softcap > 0)
@@ -286,11 +308,15 @@ void random_request_write(struct random_request *c, struct draw *draw)
         {"query_positions", RANDOM_QUERY_POSITIONS},
         {"key_positions", RANDOM_KEY_POSITIONS},
         {"query_lengths", RANDOM_QUERY_LENGTHS},
+        {"prefix_length", RANDOM_PREFIX_LENGTH},
         {"key_lengths", RANDOM_KEY_LENGTHS},
     };
     struct fields fields = {.draw = draw};
     for (size_t k = 0; k < sizeof tensors / sizeof *tensors; k++)
         write_tensor(c, &fields, tensors[k].name, tensors[k].which);
+    write_pair(c, &fields, "segment_ids", RANDOM_QUERY_SEGMENTS);
+    write_pair(c, &fields, "span_ids", RANDOM_QUERY_SPANS);
+    write_pair(c, &fields, "cu_seqlens", RANDOM_QUERY_BOUNDARIES);
     write_projection(c, &fields);
     write_structure(c, &fields);
     write_conventions(c, &fields);

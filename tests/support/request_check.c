@@ -212,15 +212,33 @@ static void check_window(const struct checking *c)
     json_decref(want);
 }
 
+/* An integer, or a list of them, comes back as it was sent; 0 tokens are none. */
+static void check_integer_field(const struct checking *c, const char *name)
+{
+    json_t *given = answer_field(c->answer, name), *got = json_object_get(c->applied, name);
+    bool none = given == NULL || (strcmp(name, "num_sink_tokens") == 0 && json_number_value(given) == 0);
+    struct json_tensor want = json_tensor_read(none ? NULL : given, false), is = json_tensor_read(got, false);
+    if (want.present != is.present || want.count != is.count ||
+        (want.present && memcmp(want.values, is.values, want.count * sizeof *want.values) != 0))
+        fail_msg("%s: applied.%s is not what was sent", c->name, name);
+    json_tensor_done(&want);
+    json_tensor_done(&is);
+}
+
 static void check_query_offset(const struct checking *c)
 {
     json_t *offset = answer_field(c->answer, "query_offset");
     struct json_tensor offsets = json_tensor_read(json_is_number(offset) ? NULL : offset, false);
+    json_t *causal = answer_field(c->answer, "causal");
+    bool corners =
+        c->answer->sequences != NULL && json_is_string(causal) && strcmp(json_string_value(causal), "bottom_right") == 0;
     json_t *want = answer_field(c->answer, "query_positions") != NULL ? json_null()
-                   : offsets.present                                  ? json_array()
+                   : offsets.present || corners                       ? json_array()
                                                                       : json_integer((json_int_t)c->answer->query_offset);
     for (size_t b = 0; offsets.present && b < offsets.count; b++)
         json_array_append_new(want, json_integer((json_int_t)offsets.values[b]));
+    for (size_t s = 0; corners && s < c->answer->sequence_count; s++)
+        json_array_append_new(want, json_integer((json_int_t)c->answer->sequence_offsets[s]));
     check_member(c, c->applied, "query_offset", want);
     json_tensor_done(&offsets);
     json_decref(want);
@@ -285,9 +303,13 @@ static void check_conventions(const struct checking *c)
     json_t *softcap = answer_field(answer, "softcap");
     check_number(c, "scale", answer->scale);
     check_query_offset(c);
-    static const char *const marks[] = {"query_positions", "key_positions", "query_lengths", "key_lengths"};
+    static const char *const marks[] = {"query_positions", "key_positions", "query_lengths", "key_lengths",
+                                        "segment_ids",     "span_ids",      "cu_seqlens"};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         check_applied(c, marks[i], answer_field(answer, marks[i]) == NULL ? NULL : json_true());
+    check_integer_field(c, "chunk_size");
+    check_integer_field(c, "num_sink_tokens");
+    check_integer_field(c, "prefix_length");
     check_number(c, "num_heads", (double)answer->H);
     check_number(c, "num_kv_heads", (double)answer->Hkv);
     check_number(c, "head_size", (double)answer->D);
@@ -297,7 +319,11 @@ static void check_conventions(const struct checking *c)
     check_applied(c, "mask", !answer->mask.present ? json_null() : json_string(answer->mask.is_bool ? "boolean" : "additive"));
     check_applied(c, "mask_semantics", semantics == NULL ? json_string("keep") : json_incref(semantics));
     check_applied(c, "precision", json_string(answer->is_f32 ? "float32" : "float64"));
-    check_applied(c, "layout", answer->rank4 ? json_string(answer->tokens_first ? "bthd" : "bhtd") : NULL);
+    check_applied(c, "layout",
+                  answer->rank4 ? json_string(answer->thd            ? "thd"
+                                              : answer->tokens_first ? "bthd"
+                                                                     : "bhtd")
+                                : NULL);
     check_applied(c, "past_length", answer->Tpast > 0 ? json_integer((json_int_t)answer->Tpast) : NULL);
     check_applied(c, "lse_base", json_incref(answer_field(answer, "lse_base")));
     json_t *by = answer_field(answer, "pool_by");
@@ -350,7 +376,7 @@ static bool counts_positions(const struct checking *c)
     bool turns = rope.present && rope.dims > 0 && !own_positions;
     json_tensor_done(&cosines);
     rope_answer_done(&rope);
-    return (window != NULL && bounded) || is_true(c, "alibi") || turns;
+    return (window != NULL && bounded) || answer_field(c->answer, "chunk_size") != NULL || is_true(c, "alibi") || turns;
 }
 
 /* A mask without a number in it is of booleans as well as of anything. */
@@ -421,8 +447,8 @@ static void check_warnings(const struct checking *c)
     } all[] = {
         {masked_rows(c) > 0, rows},
         {c->answer->mask_is_bits, "0 and 1"},
-        {counts_positions(c) && !offset && !listed && !keys && !causal && c->answer->Tpast == 0 &&
-             c->answer->Tq != c->answer->Tk,
+        {counts_positions(c) && !offset && !listed && !keys && !causal && c->answer->sequences == NULL &&
+             c->answer->Tpast == 0 && c->answer->Tq != c->answer->Tk,
          "first query at position 0"},
         {counted && keys && !offset && !listed, "key_positions say where keys stand"},
         {mask_is_segments(c), "ids of segments"},

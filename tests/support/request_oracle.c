@@ -208,6 +208,10 @@ static void set_tokens(struct request_answer *answer, enum answer_name name, con
         out.rank = answer->has_batch ? 3 : 2;
         memcpy(out.shape, answer->has_batch ? shape : shape + 1, out.rank * sizeof *shape);
     }
+    if (answer->thd) {
+        out.rank = 3;
+        memmove(out.shape, out.shape + 1, 3 * sizeof *out.shape);
+    }
     answer->results[name] = out;
 }
 
@@ -264,6 +268,61 @@ static size_t *token_counts(const struct request_answer *answer, const char *nam
     return ret;
 }
 
+/* Integers that the rules count by, each [B,tokens] or one an item or sequence. */
+struct rules {
+    int64_t *segments[2], *spans[2], *prefix; /* owned; NULL: none */
+};
+
+/* [B,tokens] of one list for all items or of one each, for queries and keys or for one of them. New; NULL where absent. */
+static int64_t *ids_of(const struct request_answer *answer, const char *name, const char *part, size_t tokens)
+{
+    json_t *json = answer_field(answer, name), *own = json_object_get(json, part);
+    struct json_tensor list = json_tensor_read(own != NULL ? own : json, false);
+    int64_t *ret = list.present ? test_alloc(answer->B * tokens, sizeof *ret) : NULL;
+    for (size_t k = 0; ret != NULL && k < answer->B * tokens; k++)
+        ret[k] = (int64_t)list.values[list.rank == 2 ? k : k % tokens];
+    json_tensor_done(&list);
+    return ret;
+}
+
+static struct rules rules_of(const struct request_answer *answer)
+{
+    json_t *prefix = answer_field(answer, "prefix_length");
+    struct json_tensor lengths = json_tensor_read(json_is_number(prefix) ? NULL : prefix, false);
+    size_t items = answer->sequences != NULL ? answer->sequence_count : answer->B;
+    struct rules rules = {
+        .segments = {ids_of(answer, "segment_ids", "query", answer->Tq), ids_of(answer, "segment_ids", "key", answer->Tk)},
+        .spans = {ids_of(answer, "span_ids", "query", answer->Tq), ids_of(answer, "span_ids", "key", answer->Tk)},
+        .prefix = prefix != NULL ? test_alloc(items, sizeof *rules.prefix) : NULL,
+    };
+    for (size_t k = 0; prefix != NULL && k < items; k++)
+        rules.prefix[k] = (int64_t)(lengths.present ? lengths.values[k] : json_number_value(prefix));
+    json_tensor_done(&lengths);
+    return rules;
+}
+
+static void set_rules(const struct request_answer *answer, const struct rules *rules, struct attention_params *params)
+{
+    params->query_segments = (struct token_ids){rules->segments[0], answer->Tq};
+    params->key_segments = (struct token_ids){rules->segments[1], answer->Tk};
+    params->query_spans = (struct token_ids){rules->spans[0], answer->Tq};
+    params->key_spans = (struct token_ids){rules->spans[1], answer->Tk};
+    params->prefix_lengths = rules->prefix;
+    params->chunk_size = (int64_t)number_field(answer, "chunk_size", 0);
+    params->num_sink_tokens = (int64_t)number_field(answer, "num_sink_tokens", 0);
+    params->sequences = answer->sequences;
+    params->sequence_count = answer->sequence_count;
+}
+
+static void rules_done(struct rules *rules)
+{
+    for (size_t k = 0; k < 2; k++) {
+        free(rules->segments[k]);
+        free(rules->spans[k]);
+    }
+    free(rules->prefix);
+}
+
 /* Everything behind the inputs. */
 static void answer_results(struct request_answer *answer, const struct request_deviation *deviation)
 {
@@ -296,6 +355,8 @@ static void answer_results(struct request_answer *answer, const struct request_d
         .alibi_slopes = per_head(answer, "alibi"),
         .sinks = per_head(answer, "sinks"),
     };
+    struct rules rules = rules_of(answer);
+    set_rules(answer, &rules, &params);
     void *mask;
     set_mask(answer, &params, &mask);
     struct oracle_results oracle;
@@ -308,6 +369,7 @@ static void answer_results(struct request_answer *answer, const struct request_d
     answer_select(answer);
     oracle_results_done(&oracle);
     json_tensor_done(&window);
+    rules_done(&rules);
     free(query_ends);
     free(key_ends);
     free((void *)params.alibi_slopes);
@@ -333,6 +395,8 @@ void request_answer_done(struct request_answer *answer)
 {
     free(answer->query_positions);
     free(answer->key_positions);
+    free(answer->sequences);
+    free(answer->sequence_offsets);
     struct json_tensor *const tensors[] = {&answer->x,    &answer->context,     &answer->value_context, &answer->query,
                                            &answer->key,  &answer->value,       &answer->past_key,      &answer->past_value,
                                            &answer->mask, &answer->present_key, &answer->present_value};

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/attention/attention.h"
 #include "tests/support/json_tensor.h"
 #include "tests/support/oracle.h"
 
@@ -53,10 +54,14 @@ struct request_answer {
     json_t *request; /* borrowed */
     bool is_f32;
     bool has_batch, has_heads;
+    bool thd;                 /* rank 3 with a head axis: no batch */
     bool rank4, tokens_first; /* the order in memory of query, key and value; without a head axis: tokens first */
     size_t B, H, Hkv, Tq, Tpast, Tnew, Tk, D, Dv;
     int64_t query_offset;                     /* where it is one integer */
     int64_t *query_positions, *key_positions; /* [B,Tq] [B,Tk]; owned */
+    size_t sequence_count;                    /* packed; 0: none are */
+    struct attention_sequence *sequences;     /* owned, and so are where their queries begin */
+    int64_t *sequence_offsets;
     double scale;
     double query_blur, key_blur; /* how far off rotations may be, their angles being rounded */
     double score_blur;           /* and so scores */

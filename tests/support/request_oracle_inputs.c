@@ -184,7 +184,7 @@ static void split_heads(const struct request_answer *answer, struct json_tensor 
 {
     if (!json_tensor->present)
         return;
-    size_t tokens = json_tensor->shape[answer->rank4 && answer->tokens_first ? 1 : json_tensor->rank - 2];
+    size_t tokens = json_tensor->shape[answer->thd ? 0 : answer->rank4 && answer->tokens_first ? 1 : json_tensor->rank - 2];
     size_t width = json_tensor->shape[json_tensor->rank - 1] / (answer->rank4 ? 1 : heads);
     const size_t bhtd[4] = {answer->B, heads, tokens, width};
     struct json_tensor by_head = answer_reorder(json_tensor, bhtd, answer->tokens_first, false);
@@ -198,12 +198,13 @@ static void inputs_of_tensors(struct request_answer *answer)
 {
     json_t *layout = answer_field(answer, "layout");
     const struct json_tensor *query = &answer->query;
-    answer->rank4 = query->rank == 4;
-    answer->tokens_first = !answer->rank4 || (layout != NULL && strcmp(json_string_value(layout), "bthd") == 0);
-    answer->has_batch = query->rank > 2;
+    answer->thd = layout != NULL && strcmp(json_string_value(layout), "thd") == 0;
+    answer->rank4 = query->rank == 4 || answer->thd;
+    answer->tokens_first = !answer->rank4 || (layout != NULL && strcmp(json_string_value(layout), "bhtd") != 0);
+    answer->has_batch = query->rank > 2 && !answer->thd;
     answer->has_heads = answer->rank4 || answer_field(answer, "num_heads") != NULL;
     answer->B = answer->has_batch ? query->shape[0] : 1;
-    size_t heads_axis = answer->tokens_first ? 2 : 1;
+    size_t heads_axis = answer->tokens_first && !answer->thd ? 2 : 1;
     answer->H = answer->rank4 ? query->shape[heads_axis] : size_field(answer, "num_heads", 1);
     answer->Hkv = answer->rank4 ? answer->key.shape[heads_axis] : size_field(answer, "num_kv_heads", answer->H);
     size_t unused;
@@ -228,6 +229,38 @@ static int64_t *positions_of(const struct request_answer *answer, const char *na
     return ret;
 }
 
+/* Packed sequences, in each of which positions begin anew. */
+static void find_sequences(struct request_answer *answer, const char *corner, const struct json_tensor *offsets)
+{
+    json_t *json = answer_field(answer, "cu_seqlens"), *query = json_object_get(json, "query"),
+           *key = json_object_get(json, "key");
+    struct json_tensor queries = json_tensor_read(query != NULL ? query : json, false);
+    struct json_tensor keys = json_tensor_read(key != NULL ? key : json, false);
+    if (answer_field(answer, "query_offset") == NULL || offsets->present)
+        answer->query_offset = 0;
+    answer->sequence_count = queries.count - 1;
+    answer->sequences = test_alloc(answer->sequence_count, sizeof *answer->sequences);
+    answer->sequence_offsets = test_alloc(answer->sequence_count, sizeof *answer->sequence_offsets);
+    answer->query_positions = test_alloc(answer->Tq, sizeof *answer->query_positions);
+    answer->key_positions = test_alloc(answer->Tk, sizeof *answer->key_positions);
+    for (size_t s = 0; s < answer->sequence_count; s++) {
+        size_t first_query = (size_t)queries.values[s], end_query = (size_t)queries.values[s + 1];
+        size_t first_key = (size_t)keys.values[s], end_key = (size_t)keys.values[s + 1];
+        answer->sequences[s] =
+            (struct attention_sequence){first_query, end_query - first_query, first_key, end_key - first_key};
+        int64_t offset = offsets->present ? (int64_t)offsets->values[s] : answer->query_offset;
+        if (strcmp(corner, "bottom_right") == 0)
+            offset = (int64_t)(end_key - first_key) - (int64_t)(end_query - first_query);
+        answer->sequence_offsets[s] = offset;
+        for (size_t i = first_query; i < end_query; i++)
+            answer->query_positions[i] = offset + (int64_t)(i - first_query);
+        for (size_t j = first_key; j < end_key; j++)
+            answer->key_positions[j] = (int64_t)(j - first_key);
+    }
+    json_tensor_done(&queries);
+    json_tensor_done(&keys);
+}
+
 static void find_positions(struct request_answer *answer)
 {
     json_t *offset = answer_field(answer, "query_offset"), *causal = answer_field(answer, "causal");
@@ -242,6 +275,12 @@ static void find_positions(struct request_answer *answer)
     else if (strcmp(corner, "bottom_right") == 0)
         answer->query_offset = (int64_t)answer->Tk - (int64_t)answer->Tq;
     struct json_tensor offsets = json_tensor_read(json_is_number(offset) ? NULL : offset, false);
+    if (answer_field(answer, "cu_seqlens") != NULL) {
+        find_sequences(answer, corner, &offsets);
+        json_tensor_done(&offsets);
+        free(first);
+        return;
+    }
     for (size_t b = 0; b < answer->B; b++)
         first[b] = offsets.present ? (int64_t)offsets.values[b] : answer->query_offset;
     answer->query_positions = positions_of(answer, "query_positions", answer->Tq, first);
