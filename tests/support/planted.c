@@ -285,7 +285,7 @@ static bool plant_layout(struct planted *p, const struct request_answer *asked, 
 static bool plant_head_packing(struct planted *p, const struct request_answer *asked, struct draw *draw)
 {
     size_t how = draw_size(draw, 0, 2);
-    if (asked->rank4 || asked->H < 2 || (how < 2 && has(p, "rope")))
+    if (asked->rank4 || asked->H < 2 || (how < 2 && (has(p, "rope") || has(p, "qk_norm"))))
         return false;
     if (json_is_string(field(p, "projection")) && how < 2 && asked->H != asked->Hkv)
         return false;
