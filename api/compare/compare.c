@@ -1,6 +1,5 @@
 /* compare.c: POST /attention/compare: a request, what other code made of it, and which convention makes the difference. */
 #include <string.h>
-#include <time.h>
 
 #include "api/compare/compare_case.h"
 #include "api/compare/compare_read.h"
@@ -16,13 +15,6 @@
 /* How much a search computes, in evaluations of the request: what decides whether it counts as a small request. */
 #define SEARCH_EVALUATIONS 64
 #define SEARCH_EVALUATIONS_OF_PAIRS 1024
-
-static double now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 static bool accepts(const struct api_request *sent, struct error *err)
 {
@@ -84,20 +76,6 @@ static bool read_tensors(const struct call *c, const struct api_limits *limits, 
            compare_request_error(comparison, err);
 }
 
-/* An error that a broken array may have caused is replaced by that array's. */
-static void explain(const struct comparison *comparison, const struct executor *executor, struct arena *arena,
-                    struct error *err)
-{
-    struct error unused;
-    json_t *document = NULL;
-    error_init(&unused);
-    if (err->code == ERROR_NONE || comparison == NULL || comparison->extract == NULL || comparison->extract->text == NULL)
-        return;
-    if (document_parse(comparison->extract, arena, &document, &unused))
-        array_check_explain(comparison->extract, document, executor, err);
-    document_done(document);
-}
-
 static bool search(const struct call *c, const struct executor *executor, struct arena *arena, struct error *err)
 {
     struct comparison *comparison = c->comparison;
@@ -130,22 +108,23 @@ static bool answer(const struct api_request *sent, const struct api_limits *limi
                    struct api_call *call, struct error *err)
 {
     struct call c;
-    double started_ms = now_ms();
+    double started_ms = protocol_now_ms();
     call->arena.cap_bytes += decode_cost();
     bool read = decode(sent, &call->arena, &c, err) && read_tensors(&c, limits, executor, call, err);
-    double read_ms = now_ms();
+    double read_ms = protocol_now_ms();
     call->timings.parse_ms = read_ms - started_ms;
     if (!read) {
-        explain(c.comparison, executor, &call->arena, err);
+        if (c.comparison != NULL)
+            array_check_explain_text(c.comparison->extract, &call->arena, executor, err);
         return false;
     }
     bool found = search(&c, executor, &call->arena, err);
-    double found_ms = now_ms();
+    double found_ms = protocol_now_ms();
     call->timings.compute_ms = found_ms - read_ms;
     if (!found)
         return false;
     bool written = write_reply(&c, sent, &call->arena, &call->reply, err);
-    call->timings.encode_ms = now_ms() - found_ms;
+    call->timings.encode_ms = protocol_now_ms() - found_ms;
     return written;
 }
 

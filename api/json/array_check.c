@@ -59,3 +59,16 @@ void array_check_explain(const struct extract *extract, const json_t *document, 
     if (may_explain && !check_all(extract, document, "", executor, &found))
         *err = found;
 }
+
+void array_check_explain_text(const struct extract *extract, struct arena *arena, const struct executor *executor,
+                              struct error *err)
+{
+    struct error unused;
+    json_t *document = NULL;
+    error_init(&unused);
+    if (err->code == ERROR_NONE || extract == NULL || extract->text == NULL)
+        return;
+    if (document_parse(extract, arena, &document, &unused))
+        array_check_explain(extract, document, executor, err);
+    document_done(document);
+}

@@ -20,4 +20,9 @@ bool array_check(const struct extract *extract, const struct json_array_text *ar
 void array_check_explain(const struct extract *extract, const json_t *document, const struct executor *executor,
                          struct error *err);
 
+/* The same for a text whose document was freed: parses it again, into memory from the arena. Does nothing where `extract` is NULL
+ * or of no text, or where there is no error. */
+void array_check_explain_text(const struct extract *extract, struct arena *arena, const struct executor *executor,
+                              struct error *err);
+
 #endif

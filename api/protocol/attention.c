@@ -38,14 +38,8 @@ static bool read_request(const struct api_request *sent, struct arena *arena, st
 {
     bool binary = media_type_is(sent->content_type, SAFETENSORS_TYPE);
     struct attention_reply *reply = arena_alloc(arena, sizeof *reply, err);
-    if (reply == NULL || !(binary ? safetensors_read : read_json)(sent, arena, extract, ret, reply, err))
-        return false;
-    reply->safetensors = media_type_accepts(sent->accept, SAFETENSORS_TYPE, "application/json");
-    if (reply->safetensors && (reply->flat || reply->decimals >= 0))
-        return error_set_at(err, ERROR_INVALID, reply->flat ? "/format" : "/decimals",
-                            "%s is for replies in JSON, and Accept asks for " SAFETENSORS_TYPE ": leave one of them out",
-                            reply->flat ? "format \"flat\"" : "decimals");
-    return true;
+    return reply != NULL && (binary ? safetensors_read : read_json)(sent, arena, extract, ret, reply, err) &&
+           attention_reply_resolve(reply, sent->accept, err);
 }
 
 static bool is_safetensors(const struct plan *plan)

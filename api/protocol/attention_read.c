@@ -7,6 +7,7 @@
 #include "api/json/document.h"
 #include "api/json/writer.h"
 #include "api/number/write.h"
+#include "api/protocol/media_type.h"
 #include "api/protocol/return_read.h"
 #include "api/protocol/rope_read.h"
 
@@ -490,5 +491,15 @@ bool attention_read_fields(const struct extract *extract, const json_t *document
         if (!field->decode(&d, value))
             return false;
     }
+    return true;
+}
+
+bool attention_reply_resolve(struct attention_reply *reply, const char *accept, struct error *err)
+{
+    reply->safetensors = media_type_accepts(accept, SAFETENSORS_TYPE, "application/json");
+    if (reply->safetensors && (reply->flat || reply->decimals >= 0))
+        return error_set_at(err, ERROR_INVALID, reply->flat ? "/format" : "/decimals",
+                            "%s is for replies in JSON, and Accept asks for " SAFETENSORS_TYPE ": leave one of them out",
+                            reply->flat ? "format \"flat\"" : "decimals");
     return true;
 }

@@ -23,4 +23,9 @@ void attention_field_names(const char *ret[ATTENTION_FIELDS_MAX + 1]);
 bool attention_read_fields(const struct extract *extract, const json_t *document, struct request *ret,
                            struct attention_reply *ret_reply, struct error *err) __attribute__((warn_unused_result));
 
+/* What the request's Accept header says about the reply.
+ * Fails   invalid: a field that only a JSON reply has. */
+bool attention_reply_resolve(struct attention_reply *reply, const char *accept, struct error *err)
+    __attribute__((warn_unused_result));
+
 #endif

@@ -3,14 +3,17 @@
  *   {"output": .., "weights": .., (what "return" named) .., "applied": {..}, "warnings": [..]} */
 #include "api/protocol/attention_write.h"
 
-#include "api/json/chunks.h"
-#include "api/protocol/attention_read.h"
 #include "api/protocol/conventions.h"
 #include "core/size.h"
 
 static struct number_style style_of(const struct attention_reply *reply, enum dtype dtype)
 {
     return (struct number_style){.digits = dtype, .flat = reply->flat, .decimals = reply->decimals};
+}
+
+size_t attention_write_tensor_bytes_max(const struct attention_reply *reply, enum dtype dtype, size_t rank, const size_t *shape)
+{
+    return size_add(chunks_bytes_max(dtype, rank, shape, style_of(reply, dtype)), 2 * SHAPE_TEXT_BYTES_MAX);
 }
 
 size_t attention_write_bytes_max(const struct plan *plan)
@@ -21,11 +24,9 @@ size_t attention_write_bytes_max(const struct plan *plan)
         if (!request->results[i])
             continue;
         const struct plan_result *result = &plan->results[i];
-        size_t tensor = chunks_bytes_max(plan->dtype, result->rank, result->shape, style_of(request->reply, plan->dtype));
-        bytes = size_add(bytes, size_add(tensor, 2 * SHAPE_TEXT_BYTES_MAX));
+        bytes = size_add(bytes, attention_write_tensor_bytes_max(request->reply, plan->dtype, result->rank, result->shape));
         if (i == RESULT_TOP_KEYS)
-            bytes =
-                size_add(bytes, chunks_bytes_max(DTYPE_I64, result->rank, result->shape, style_of(request->reply, DTYPE_I64)));
+            bytes = size_add(bytes, attention_write_tensor_bytes_max(request->reply, DTYPE_I64, result->rank, result->shape));
     }
     return bytes;
 }
@@ -39,7 +40,7 @@ static size_t chunk_count_max(const struct evaluation *evaluation)
     return count;
 }
 
-static void write_tensor(struct chunks *chunks, const struct attention_reply *reply, const struct tensor *t)
+void attention_write_tensor(struct chunks *chunks, const struct attention_reply *reply, const struct tensor *t)
 {
     struct writer *writer = &chunks->writer;
     if (reply->flat) {
@@ -70,7 +71,7 @@ static void write_results(struct chunks *chunks, const struct evaluation *evalua
             writer_add(writer, parts[i].member);
             writer_add(writer, "\":");
         }
-        write_tensor(chunks, evaluation->plan->request->reply, parts[i].tensor);
+        attention_write_tensor(chunks, evaluation->plan->request->reply, parts[i].tensor);
         writer_add(writer, parts[i].member != NULL && last ? "}," : ",");
     }
 }

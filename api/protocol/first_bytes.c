@@ -8,7 +8,6 @@
 
 #include "api/json/token.h"
 #include "api/protocol/media_type.h"
-#include "api/protocol/safetensors.h"
 #include "core/size.h"
 
 #define LOOKED_AT_BYTES 512 /* of a text, to tell what it is */

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#define SAFETENSORS_TYPE "application/x-safetensors"
+
 /* True where the content type is `type`, whatever its parameters. */
 bool media_type_is(const char *content_type, const char *type);
 

@@ -1,19 +1,10 @@
 /* pipeline.c: decode, cost, read, compute, encode: pipeline_run tells it whole. */
 #include "api/protocol/pipeline.h"
 
-#include <time.h>
-
 #include "api/json/array_check.h"
 #include "api/json/document.h"
 #include "api/request/plan_resolve.h"
 #include "core/size.h"
-
-static double now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 /* What a request may allocate before its cost is known: two documents at most, one of them copied, and what decoding them
  * needs. */
@@ -67,33 +58,26 @@ static struct evaluation *read_request(const struct pipeline *pipeline, const st
     if (evaluation != NULL && allocate(pipeline, evaluation, limits, executor, call, err) &&
         evaluation_read(evaluation, executor, err))
         return evaluation;
-    if (err->code == ERROR_NONE) /* deferred */
-        return NULL;
-    struct error unused;
-    json_t *document = NULL;
-    error_init(&unused);
-    if (extract->text != NULL && document_parse(extract, &call->arena, &document, &unused))
-        array_check_explain(extract, document, executor, err);
-    document_done(document);
+    array_check_explain_text(extract, &call->arena, executor, err);
     return NULL;
 }
 
 bool pipeline_run(const struct pipeline *pipeline, const struct api_request *sent, const struct api_limits *limits,
                   const struct executor *executor, struct api_call *call, struct error *err)
 {
-    double started_ms = now_ms();
+    double started_ms = protocol_now_ms();
     call->arena.cap_bytes += decode_cost();
     struct evaluation *evaluation = read_request(pipeline, sent, limits, executor, call, err);
-    double read_ms = now_ms();
+    double read_ms = protocol_now_ms();
     call->timings.parse_ms = read_ms - started_ms;
     if (evaluation == NULL)
         return false;
     bool computed = evaluation_compute(evaluation, &call->arena, executor, err);
-    double computed_ms = now_ms();
+    double computed_ms = protocol_now_ms();
     call->timings.compute_ms = computed_ms - read_ms;
     if (!computed)
         return false;
     bool written = pipeline->write(evaluation, executor, &call->reply, err);
-    call->timings.encode_ms = now_ms() - computed_ms;
+    call->timings.encode_ms = protocol_now_ms() - computed_ms;
     return written;
 }

@@ -1,5 +1,7 @@
 #include "api/protocol/protocol.h"
 
+#include <time.h>
+
 #include "core/size.h"
 
 #define ADDRESS(name) &api_protocol_##name,
@@ -13,6 +15,13 @@ size_t api_protocol_index(const struct api_protocol *protocol)
     while (api_protocols[i] != protocol)
         i++;
     return i;
+}
+
+double protocol_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
 bool protocol_reserve(const struct api_limits *limits, const struct api_cost *cost, struct api_call *call, struct error *err)

@@ -97,6 +97,7 @@ struct api_protocol {
 #define API_PROTOCOLS(X)                                                                                                       \
     X(attention) /* POST /attention: JSON or safetensors; errors are problem+json (RFC 9457) */                                \
     X(compare)   /* POST /attention/compare: the same with what other code made of it */                                       \
+    X(merge)     /* POST /attention/merge: outputs and lse over parts of the keys, brought together */                         \
     X(kserve)    /* POST /v2/models/attention/infer, the Open Inference Protocol; errors are {"error": ".."} */
 
 #define API_PROTOCOL_DECLARE(name) extern const struct api_protocol api_protocol_##name;
@@ -107,6 +108,9 @@ extern const struct api_protocol *const api_protocols[API_PROTOCOL_COUNT];
 
 /* Its place among api_protocols. */
 size_t api_protocol_index(const struct api_protocol *protocol);
+
+/* Of a clock that never goes back. */
+double protocol_now_ms(void);
 
 /* Has the limits grant what the call is going to allocate, and raises the arena's cap by it.
  * Fails   too_large; or as limits->reserve does, which may also defer the call. */

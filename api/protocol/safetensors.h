@@ -15,9 +15,8 @@
 
 #include "api/protocol/attention_read.h"
 #include "api/protocol/protocol.h"
+#include "api/protocol/safetensors_file.h"
 #include "api/request/evaluation.h"
-
-#define SAFETENSORS_TYPE "application/x-safetensors"
 
 /* Reads a request's tensors and fields. `ret` borrows the body and *ret_reply; `extract` becomes the one of
  * __metadata__.request.
@@ -38,9 +37,6 @@ bool safetensors_read_comparison(const struct api_request *sent, struct arena *a
                                  struct request *ret, struct attention_reply *ret_reply,
                                  struct safetensors_comparison *ret_comparison, struct error *err)
     __attribute__((warn_unused_result));
-
-/* Whether a body that was sent as JSON is probably a safetensors file. */
-bool safetensors_resembles(const char *body, size_t body_bytes);
 
 /* As a pipeline's write_bytes_max and write. */
 size_t safetensors_write_bytes_max(const struct plan *plan);

@@ -12,6 +12,7 @@
 static const struct route routes[] = {
     {.path = "/attention", .method = "POST", .allow = "POST, OPTIONS", .protocol = &api_protocol_attention},
     {.path = "/attention/compare", .method = "POST", .allow = "POST, OPTIONS", .protocol = &api_protocol_compare},
+    {.path = "/attention/merge", .method = "POST", .allow = "POST, OPTIONS", .protocol = &api_protocol_merge},
     {.path = "/health/live", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_live},
     {.path = "/health/ready", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = health_ready},
     {.path = "/metrics", .method = "GET", .allow = "GET, HEAD, OPTIONS", .answer = metrics_handler},

@@ -54,7 +54,7 @@ struct metrics_gauges {
 void metrics_add(struct metrics *metrics, const struct api_protocol *protocol, const struct access_record *record);
 
 /* Writes the text to `buffer`, with the inferences of /v2 under Triton's names; returns the number of bytes. METRICS_BYTES_MAX bytes are enough. */
-#define METRICS_BYTES_MAX ((size_t)48 << 10)
+#define METRICS_BYTES_MAX ((size_t)64 << 10)
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 size_t metrics_write(const struct metrics *metrics, const struct metrics_gauges *gauges, const struct statistics *inferences,
                      char buffer[METRICS_BYTES_MAX]);

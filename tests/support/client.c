@@ -54,6 +54,12 @@ void client_compare(struct client *client, const char *label, const char *text, 
     client_post(client, &api_protocol_compare, label, text, text_bytes, "application/json", &fast_limits, executor);
 }
 
+void client_merge(struct client *client, const char *label, const char *text, size_t text_bytes,
+                  const struct executor *executor)
+{
+    client_post(client, &api_protocol_merge, label, text, text_bytes, "application/json", &fast_limits, executor);
+}
+
 void client_kserve(struct client *client, const char *label, const char *text, size_t text_bytes,
                    const struct executor *executor)
 {

@@ -29,11 +29,13 @@ struct client {
 void client_post(struct client *client, const struct api_protocol *protocol, const char *label, const char *text,
                  size_t text_bytes, const char *content_type, const struct api_limits *limits, const struct executor *executor);
 
-/* POST /attention, POST /attention/compare, and POST /v2/models/attention/infer. `executor` may be NULL. */
+/* POST /attention, POST /attention/compare, POST /attention/merge, and POST /v2/models/attention/infer. `executor` may be NULL. */
 void client_attention(struct client *client, const char *label, const char *text, size_t text_bytes,
                       const struct executor *executor);
 void client_compare(struct client *client, const char *label, const char *text, size_t text_bytes,
                     const struct executor *executor);
+void client_merge(struct client *client, const char *label, const char *text, size_t text_bytes,
+                  const struct executor *executor);
 void client_kserve(struct client *client, const char *label, const char *text, size_t text_bytes,
                    const struct executor *executor);
 
