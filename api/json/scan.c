@@ -28,7 +28,9 @@ static bool keep(struct scan *scan, const char *bytes, size_t count)
     struct extract *extract = scan->extract;
     if (count > DOCUMENT_BYTES_MAX - extract->document_bytes)
         return error_set_limit(scan->err, "envelope-bytes", DOCUMENT_BYTES_MAX,
-                               "the text outside of number arrays is longer than %d bytes", DOCUMENT_BYTES_MAX);
+                               "the text outside of number arrays is longer than %d bytes (of a safetensors file's header all "
+                               "counts: send arrays as tensors of the file)",
+                               DOCUMENT_BYTES_MAX);
     memcpy(extract->document + extract->document_bytes, bytes, count);
     extract->document_bytes += count;
     return true;

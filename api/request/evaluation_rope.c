@@ -187,10 +187,14 @@ static bool read_numbers(const struct evaluation *evaluation, enum rope_tensor w
     const struct tensor_input *input = &evaluation->plan->request->rope.tensors[which];
     struct tensor reals = tensor_contiguous(ret, DTYPE_F64, input->rank, input->shape);
     size_t count = shape_count(input->rank, input->shape);
+    bool narrow = evaluation->plan->dtype == DTYPE_F32 && (which == ROPE_COS || which == ROPE_SIN);
     if (!tensor_input_load(evaluation->extract, input, NULL, &reals, err))
         return false;
     for (size_t i = 0; i < count; i++) {
         char place[ERROR_POINTER_BYTES_MAX];
+        if (narrow && isfinite(ret[i]) && !isfinite((float)ret[i])) /* what it rotates would be infinite */
+            return error_set_at(err, ERROR_INVALID, tensor_input_place(input, i, place),
+                                "%.9g overflows float32: send a smaller one, or compute in float64", ret[i]);
         if (!isfinite(ret[i]) || (positive && !(ret[i] > 0)))
             return error_set_at(err, ERROR_INVALID, tensor_input_place(input, i, place),
                                 "%.9g, where a finite number%s is expected", ret[i], positive ? " above 0" : "");
