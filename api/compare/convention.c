@@ -20,6 +20,7 @@ const struct convention conventions[] = {
     {"rope_base", convention_rope_base, 3, "more tokens", false},
     {"rope_offset", convention_rope_offset, 7, "more tokens, and a cache", false},
     {"rope_missing", convention_rope_missing, 3, "more tokens", false},
+    {"rope_scaling", convention_rope_scaling, 2, "more tokens", false},
     {"softcap_order", convention_softcap_order, 1, "a mask of numbers", false},
     {"softcap_missing", convention_softcap_missing, 1, "scores larger than the softcap", false},
     {"sinks_missing", convention_sinks_missing, 1, "larger sinks", false},

@@ -37,6 +37,6 @@ convention_function convention_causal, convention_causal_corner, convention_mask
 convention_function convention_layout, convention_head_packing, convention_head_grouping, convention_swapped,
     convention_projection_transposed, convention_seed_order;
 convention_function convention_rope_style, convention_rope_base, convention_rope_offset, convention_rope_missing,
-    convention_alibi_missing, convention_alibi_sign, convention_alibi_slopes;
+    convention_rope_scaling, convention_alibi_missing, convention_alibi_sign, convention_alibi_slopes;
 
 #endif

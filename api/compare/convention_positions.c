@@ -100,6 +100,47 @@ bool convention_rope_missing(struct variant *variant, size_t choice)
     return true;
 }
 
+/* RoPE with the base and dimensions that the request's scaling may have set, and frequencies as they come of these. */
+static void unscale(struct rope_request *rope, const struct plan_rope *asked)
+{
+    rope->has_scaling = rope->has_share = rope->has_length = false;
+    rope->scaling = (struct rope_scaling){0};
+    rope->theta = rope->share = rope->max_length = 0;
+    rope->base = asked->base;
+    rope->dims = (int64_t)asked->dims;
+    rope->has_base = rope->has_dims = true;
+    rope->tensors[ROPE_SHORT_FACTOR] = rope->tensors[ROPE_LONG_FACTOR] = (struct tensor_input){0};
+}
+
+bool convention_rope_scaling(struct variant *variant, size_t choice)
+{
+    const struct plan_rope *asked = &variant->source->plan->rope;
+    struct rope_request *rope = &variant->request.rope;
+    const double factor = asked->scaling.factor;
+    const bool linear = choice == 1, had_length = rope->has_length;
+    if (!rope->given || !rope->has_scaling || rope->has_section || asked->dims == 0 || asked->scaling.type == ROPE_DEFAULT)
+        return false;
+    if (linear &&
+        (asked->scaling.type == ROPE_LINEAR || asked->scaling.type == ROPE_PROPORTIONAL || !(factor > 0) || factor == 1))
+        return false;
+    unscale(rope, asked);
+    variant->changes_inputs = true;
+    if (linear) {
+        rope->has_scaling = true;
+        rope->scaling = (struct rope_scaling){.type = ROPE_LINEAR, .factor = factor};
+        variant_say(variant, "Yours scales RoPE linearly: positions are divided by %.17g.", factor);
+        variant_patch_add(variant, "/rope/scaling", "{\"rope_type\":\"linear\",\"factor\":%.17g}", factor);
+    } else {
+        variant_say(variant, "Yours does not scale RoPE: its frequencies follow from the base %.17g alone.", asked->base);
+        variant_patch_remove(variant, "/rope/scaling");
+    }
+    if (had_length)
+        variant_patch_remove(variant, "/rope/length");
+    variant_patch_add(variant, "/rope/base", "%.17g", asked->base);
+    variant_patch_add(variant, "/rope/dims", "%zu", asked->dims);
+    return true;
+}
+
 bool convention_alibi_missing(struct variant *variant, size_t choice)
 {
     (void)choice;

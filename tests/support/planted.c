@@ -472,6 +472,32 @@ static bool plant_rope_missing(struct planted *p, const struct request_answer *a
     return true;
 }
 
+/* Left out, or linear by the same factor. Shares of the dimensions and sections are other differences, too. */
+static bool plant_rope_scaling(struct planted *p, const struct request_answer *asked, struct draw *draw)
+{
+    json_t *rope = field(p, "rope"), *scaling = json_object_get(rope, "scaling");
+    json_t *type = json_object_get(scaling, "rope_type"), *base = json_object_get(scaling, "rope_theta");
+    json_t *factor = json_incref(json_object_get(scaling, "factor"));
+    bool linear = factor != NULL && draw_chance(draw, 0.5);
+    (void)asked;
+    if (type == NULL)
+        type = json_object_get(scaling, "type");
+    if (scaling == NULL || has(p, "qk_norm") || json_object_get(scaling, "partial_rotary_factor") != NULL ||
+        json_object_get(rope, "mrope_section") != NULL || json_object_get(scaling, "mrope_section") != NULL ||
+        strcmp(json_string_value(type), "proportional") == 0 || (linear && strcmp(json_string_value(type), "linear") == 0)) {
+        json_decref(factor);
+        return false;
+    }
+    if (base != NULL)
+        json_object_set(rope, "base", base);
+    json_object_del(rope, "scaling");
+    json_object_del(rope, "length");
+    if (linear)
+        json_object_set_new(rope, "scaling", json_pack("{s:s,s:O}", "rope_type", "linear", "factor", factor));
+    json_decref(factor);
+    return true;
+}
+
 static bool plant_alibi_missing(struct planted *p, const struct request_answer *asked, struct draw *draw)
 {
     (void)asked, (void)draw;
@@ -541,6 +567,7 @@ static const struct {
     {"rope_base", plant_rope_base, "rope"},
     {"rope_offset", plant_rope_offset, "rope"},
     {"rope_missing", plant_rope_missing, "rope"},
+    {"rope_scaling", plant_rope_scaling, "rope"},
     {"softcap_order", plant_softcap_order, "softcap"},
     {"softcap_missing", plant_softcap_missing, "softcap"},
     {"sinks_missing", plant_sinks_missing, "sinks"},
