@@ -133,7 +133,8 @@ static bool resolve_boundaries(struct plan *plan, struct error *err)
     }
     plan->sequence_count = list->shape[0] - 1;
     return plan->sequence_count > 0 || (plan->Tq == 0 && plan->Tk == 0) ||
-           error_set_at(err, ERROR_INVALID, list->pointer, "no sequence, and there are tokens");
+           error_set_at(err, ERROR_INVALID, list->pointer, "no sequence, and there are tokens: one sequence of all is [0, %zu]",
+                        plan->Tq);
 }
 
 bool plan_integers_resolve(struct plan *plan, struct error *err)
