@@ -1,6 +1,7 @@
 #include "api/json/array_check.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "api/json/array_reader.h"
 #include "api/json/document.h"
@@ -56,7 +57,8 @@ void array_check_explain(const struct extract *extract, const json_t *document, 
     struct error found;
     error_init(&found);
     bool may_explain = err->code == ERROR_INVALID || err->code == ERROR_TOO_LARGE;
-    if (may_explain && !check_all(extract, document, "", executor, &found))
+    if (may_explain && !check_all(extract, document, "", executor, &found) &&
+        (found.code != err->code || strcmp(found.pointer, err->pointer) != 0))
         *err = found;
 }
 

@@ -16,7 +16,7 @@ bool array_check(const struct extract *extract, const struct json_array_text *ar
     __attribute__((warn_unused_result));
 
 /* Replaces an `err` that a broken array may have caused by that array's error, if the text holds one: the first, with its
- * pointer. Takes as long as reading every array, and no memory. `executor` may be NULL; once it is stopped `err` stays. */
+ * pointer; one of the same kind at the same place stays, for its field knows more. Takes as long as reading every array, and no memory. `executor` may be NULL; once it is stopped `err` stays. */
 void array_check_explain(const struct extract *extract, const json_t *document, const struct executor *executor,
                          struct error *err);
 

@@ -164,8 +164,8 @@ bool array_error_overflow(const struct array_reader *reader, size_t depth, const
     char pointer[ERROR_POINTER_BYTES_MAX], quote[TOKEN_QUOTE_BYTES_MAX];
     token_quote(at, token_word_end(at, reader->end), QUOTED_WORD_CHARACTERS_MAX, quote);
     return error_set_at(reader->err, ERROR_INVALID, pointer_to(reader, depth, pointer),
-                        "%s overflows %s: send \"Infinity\" or \"-Infinity\" where that is meant%s", quote,
-                        element_dtype_name(reader->dtype), reader->dtype == DTYPE_F32 ? ", else compute in float64" : "");
+                        "%s overflows %s: send \"%sInfinity\" where that is meant%s", quote, element_dtype_name(reader->dtype),
+                        *at == '-' ? "-" : "", reader->dtype == DTYPE_F32 ? ", else compute in float64" : "");
 }
 
 /* What a row is written in whose elements are not followed by a comma. */
@@ -173,7 +173,8 @@ static const char *after_remark(const struct array_reader *reader, const char *a
 {
     if (*at == '[' || *at == '"' || (token_is_word(*at) && word_is_number(at, token_word_end(at, reader->end))) ||
         (*at >= '0' && *at <= '9') || *at == '-')
-        return " (a ',' is missing: NumPy and MATLAB print arrays without; json.dumps of .tolist(), and jsonencode, write "
+        return " (a ',' is missing: NumPy and MATLAB print arrays without commas; json.dumps of .tolist(), and jsonencode, "
+               "write "
                "JSON)";
     return dialect_remark(reader->first, at, reader->end);
 }

@@ -10,11 +10,15 @@
 
 #define PYTHON_ARRAY " (arrays as Python prints them: send .tolist(), which json.dumps writes as JSON)"
 #define QUOTES " (names and strings are in double quotes in JSON: json.dumps and JSON.stringify write it)"
+#define PYTHON_VALUE                                                                                                           \
+    " (a value as Python prints it: send .item() of a number, .tolist() of an array, which json.dumps writes as JSON)"
+#define BRACKETS " (arrays are in square brackets, [..])"
+#define OBJECT_NAMES " (an object has names: arrays are in square brackets, [..])"
 #define CONSTANTS " (JSON writes true, false and null: json.dumps and JSON.stringify do)"
 #define NON_FINITE " (non-finite numbers are written \"NaN\", \"Infinity\", \"-Infinity\")"
 #define COMMENT " (JSON has no comments: leave it out)"
 #define TYPOGRAPHIC " (typographic quotes: JSON has the plain \")"
-#define PLACEHOLDER " (a placeholder that nothing was put in place of)"
+#define PLACEHOLDER " (a placeholder that was never filled in: send the value itself)"
 #define ELLIPSIS " (... stands for numbers that were left out when printing: send all of them)"
 
 struct remark {
@@ -25,11 +29,11 @@ struct remark {
 static const struct remark beginnings[] = {
     {"array(", PYTHON_ARRAY},
     {"tensor(", PYTHON_ARRAY},
-    {"np.", PYTHON_ARRAY},
-    {"numpy.", PYTHON_ARRAY},
-    {"torch.", PYTHON_ARRAY},
-    {"jnp.", PYTHON_ARRAY},
-    {"tf.", PYTHON_ARRAY},
+    {"np.", PYTHON_VALUE},
+    {"numpy.", PYTHON_VALUE},
+    {"torch.", PYTHON_VALUE},
+    {"jnp.", PYTHON_VALUE},
+    {"tf.", PYTHON_VALUE},
     {"parameter(", PYTHON_ARRAY},
     {"dtype=", PYTHON_ARRAY},
     {"float32array", " (a typed array: send Array.from(array))"},
@@ -49,10 +53,10 @@ static const struct remark beginnings[] = {
     {"\xe2\x80\x98", TYPOGRAPHIC},
     {"\xe2\x80\x99", TYPOGRAPHIC},
     {"\xc2\xab", TYPOGRAPHIC},
-    {"\xc2\xa0", " (a no-break space, which is no white space in JSON)"},
-    {"\xe2\x80\xaf", " (a no-break space, which is no white space in JSON)"},
-    {"\xe2\x80\x8b", " (a zero-width space, which is no white space in JSON)"},
-    {"\xe2\x80\xa8", " (a line separator, which is no white space in JSON)"},
+    {"\xc2\xa0", " (a no-break space, which JSON does not take for white space: use a plain one)"},
+    {"\xe2\x80\xaf", " (a no-break space, which JSON does not take for white space: use a plain one)"},
+    {"\xe2\x80\x8b", " (a zero-width space, which you do not see: delete it)"},
+    {"\xe2\x80\xa8", " (a line separator, U+2028, which JSON does not take for white space: use a line feed)"},
     {"\xef\xbb\xbf", " (a byte order mark, which JSON does not have)"},
     {"\xe2\x88\x92", " (the minus sign U+2212: JSON has the plain -)"},
     {"\xe2\x80\x93", " (a dash: JSON has the plain -)"},
@@ -61,16 +65,16 @@ static const struct remark beginnings[] = {
     {"\\", " (a backslash outside of a string: quotes were escaped once too often, by a shell or by encoding twice)"},
     {"&quot;", " (quotes as HTML writes them: JSON has the plain \")"},
     {"&#34;", " (quotes as HTML writes them: JSON has the plain \")"},
-    {"$", PLACEHOLDER},
+    {"$", " (a placeholder that was never filled in: a shell leaves $NAME as it is in single quotes)"},
     {"%(", PLACEHOLDER},
     {"%s", PLACEHOLDER},
     {"<", PLACEHOLDER},
     {"*", " (an alias of YAML: send the value itself)"},
     {"&", " (an anchor of YAML: send the value itself)"},
-    {"=", " (a name and its value are divided by ':')"},
-    {";", " (values are divided by ',', and nothing follows the last)"},
-    {"(", " (arrays are in brackets, [..])"},
-    {")", " (arrays are in brackets, [..])"},
+    {"=", " (':' separates a name from its value)"},
+    {";", " (',' separates values, and nothing follows the last)"},
+    {"(", BRACKETS},
+    {")", BRACKETS},
     {"@", " (a file's name: send what the file holds)"},
     {"!", " (a tag of YAML: send the value itself)"},
     {"|", " (a text block of YAML: strings are in double quotes in JSON)"},
@@ -128,9 +132,9 @@ const char *dialect_word_remark(const char *word, const char *end)
     if (point == digits)
         return " (a number has a digit before its point in JSON)";
     if (bytes >= 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
-        return " (JSON has no hexadecimal numbers)";
+        return " (JSON has no hexadecimal numbers: send it in decimal)";
     if (bytes >= 2 && digits[0] == '0' && strchr("bBoO", digits[1]) != NULL)
-        return " (JSON has no binary or octal numbers)";
+        return " (JSON has no binary or octal numbers: send it in decimal)";
     if (bytes >= 2 && digits[0] == '0' && isdigit((unsigned char)digits[1]))
         return " (a number has no leading zeros in JSON)";
     if (point != NULL && (point + 1 == end || !isdigit((unsigned char)point[1])))
@@ -142,7 +146,7 @@ const char *dialect_word_remark(const char *word, const char *end)
     if (!isdigit((unsigned char)digits[0]))
         return "";
     if (memchr(word, '_', (size_t)(end - word)) != NULL || memchr(word, '\'', (size_t)(end - word)) != NULL)
-        return " (a number's digits are not grouped in JSON)";
+        return " (JSON does not group digits: 1000, not 1_000)";
     if (memchr(word, '/', (size_t)(end - word)) != NULL || memchr(word, '*', (size_t)(end - word)) != NULL ||
         memchr(word, '^', (size_t)(end - word)) != NULL || memchr(word, '(', (size_t)(end - word)) != NULL)
         return " (JSON has no arithmetic: send the result)";
@@ -155,7 +159,7 @@ const char *dialect_word_remark(const char *word, const char *end)
     if (last == 'e' || last == 'E' || last == '-')
         return " (a number ends with a digit in JSON)";
     if (last == ')')
-        return " (arrays are in brackets, [..])";
+        return BRACKETS;
     return "";
 }
 
@@ -181,9 +185,7 @@ const char *dialect_remark(const char *text, const char *at, const char *end)
     if (*at == ',' && (last == ',' || last == '{' || last == '['))
         return " (a value is missing before ',')";
     if (*at == '{' && last == '{')
-        return at[-1] == '{' && after < end && (isalpha((unsigned char)*after) || *after == '_')
-                   ? PLACEHOLDER
-                   : " (an object has names: arrays are in brackets, [..])";
+        return at[-1] == '{' && after < end && (isalpha((unsigned char)*after) || *after == '_') ? PLACEHOLDER : OBJECT_NAMES;
     bool value_ended = last == '"' || last == '}' || last == ']' || (token_is_word(last) && last != '\0');
     if ((*at == '"' || *at == '{' || *at == '[') && value_ended)
         return after < end && *at == '"' && last == '"' && at > text && at[-1] == '"' ? " (a quote in a string is written \\\")"
@@ -200,7 +202,7 @@ const char *dialect_remark(const char *text, const char *at, const char *end)
     if (remark[0] != '\0')
         return remark;
     if (last == '{' && (isdigit((unsigned char)*at) || *at == '-'))
-        return " (an object has names: arrays are in brackets, [..])";
+        return OBJECT_NAMES;
     if (value_ended)
         return " (',' or ':' is missing before it)";
     if (isalpha((unsigned char)*at) || *at == '_')

@@ -35,9 +35,10 @@ static const char *syntax_remark(const struct extract *extract, const json_error
          " (JSON knows \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u0000 to \\uFFFF; a backslash itself is \\\\)"},
         {"control character", " (in a string a line end is written \\n, a tab \\t)"},
         {"unexpected newline", " (in a string a line end is written \\n)"},
-        {"unable to decode byte", " (JSON is UTF-8: this looks like Latin-1, Windows-1252 or another encoding)"},
-        {"':' expected near '='", " (a name and its value are divided by ':')"},
-        {"':' expected", " (':' is missing behind the name)"},
+        {"unable to decode byte",
+         " (JSON is UTF-8: this looks like Latin-1, Windows-1252 or another encoding; save it as UTF-8)"},
+        {"':' expected near '='", " (':' separates a name from its value)"},
+        {"':' expected", " (':' is missing after the name)"},
         {"invalid Unicode", " (half of a surrogate pair: \\uD800 to \\uDFFF go in twos)"},
     };
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
@@ -60,9 +61,9 @@ static bool parse_error(const struct extract *extract, const json_error_t *json_
         return error_set(err, ERROR_INVALID, "%s: %s; integers go up to 9223372036854775807, reals to 1.8e308", place,
                          json_error->text);
     case json_error_end_of_input_expected:
-        return error_set(err, ERROR_MALFORMED, "not JSON: %s: found more behind the value's end%s", place,
+        return error_set(err, ERROR_MALFORMED, "not JSON: %s: found more after the value's end%s", place,
                          at < end && (*at == '{' || *at == '[')
-                             ? " (one object a request: of JSON Lines send one line at a time)"
+                             ? " (one object per request: send JSON Lines one line at a time)"
                              : dialect_remark(extract->text, at, end));
     case json_error_null_character:
     case json_error_null_byte_in_key:

@@ -39,7 +39,7 @@
     "caches in pages are not read: gather the pages in order, and send them as key and value, or past_key and past_value"
 #define LEFT_PADDING "send key_positions, which are negative for padding on the left, and mask those keys with false in mask"
 #define ROPE_TABLES                                                                                                            \
-    "send \"rope\": {\"style\": \"half\" or \"interleaved\", \"cos\": .., \"sin\": ..}, one column a pair; Hugging Face's "    \
+    "send \"rope\": {\"style\": \"half\" or \"interleaved\", \"cos\": .., \"sin\": ..}, one column per pair; Hugging Face's "  \
     "hold "                                                                                                                    \
     "each angle twice: cos[..., :dims // 2]"
 #define ROPE_PASTED "Paste it into rope.scaling: {\"style\": \"half\", \"scaling\": ..}"
@@ -78,9 +78,10 @@ static const struct library_name library_names[] = {
     ANSWERED("qkv", "query",
              "send query, key and value as three fields: q, k, v = qkv[:, :, 0], qkv[:, :, 1], qkv[:, :, 2] of "
              "FlashAttention's [B, T, 3, H, D], with \"layout\": \"bthd\""),
-    ANSWERED("kv", "key",
+    ANSWERED("kv", "value",
              "send key and value as two fields: k, v = kv[:, :, 0], kv[:, :, 1] of FlashAttention's [B, T, 2, H, D], "
              "with \"layout\": \"bthd\""),
+    RENAMED("kv", "key"), /* of a pair, as JAX's SegmentIds(q, kv) */
     RENAMED_BUT("hidden_states", "x", "With x goes \"projection\", the weights of the layer, or \"identity\""),
     RENAMED_BUT("input", "x", "With x goes \"projection\", the weights of the layer, or \"identity\""),
     RENAMED_BUT("inputs_q", "x",
@@ -106,7 +107,7 @@ static const struct library_name library_names[] = {
     ANSWERED("text", "x", LANGUAGE_MODEL),
 
     /* Causal. */
-    RENAMED_BUT("is_causal", "causal", "With fewer queries than keys torch and ONNX mean \"top_left\", JAX and Keras, too"),
+    RENAMED_BUT("is_causal", "causal", "With fewer queries than keys torch, ONNX, JAX and Keras mean \"top_left\""),
     RENAMED("use_causal_mask", "causal"),
     RENAMED("causal_mask", "causal"),
     RENAMED("apply_causal_mask", "causal"),
@@ -157,10 +158,10 @@ static const struct library_name library_names[] = {
              "factor other than 0 and 1 multiplies that head's output"),
     ANSWERED("block_mask", "mask",
              "a function cannot be sent: send what it says as booleans in mask, true for \"may see\" "
-             "(torch's create_mask makes them), or as causal and window"),
+             "(torch's create_mask makes them), or as causal, window, segment_ids, prefix_length or chunk_size"),
     ANSWERED("mask_mod", "mask",
              "a function cannot be sent: send what it says as booleans in mask, true for \"may see\" (torch's "
-             "create_mask makes them), or as causal and window"),
+             "create_mask makes them), or as causal, window, segment_ids, prefix_length or chunk_size"),
     ANSWERED("score_mod", "mask",
              "a function cannot be sent: send what it adds to the scores as numbers in mask, or use scale, "
              "softcap or alibi"),
@@ -189,8 +190,14 @@ static const struct library_name library_names[] = {
     RENAMED_BUT("relative_position_bias", "mask", "Numbers in mask are added to the scores"),
     RENAMED_BUT("core_attention_bias", "mask", "Numbers in mask are added to the scores"),
     RENAMED_BUT("pse", "mask", "Numbers in mask are added to the scores; or send alibi"),
+    RENAMED_BUT("rel_pos_bias", "bias", "It is added to the scores after the scale; or send relative_bias, the table itself"),
+    RENAMED_BUT("rel_pos_bias", "mask", "Numbers in mask are added to the scores"),
+    RENAMED_BUT("relative_attention_bias", "mask",
+                "Send what the table holds for each query and key, [H, Tq, Tk]: numbers in mask are added to the scores"),
+    ANSWERED("relative_position_bias_table", "mask",
+             "send what the table holds for each query and key, [H, Tq, Tk], as numbers in mask"),
     RENAMED_BUT("alibi_slopes", "alibi",
-                "One slope a head; FlashAttention counts distances from the bottom right: with fewer queries than keys add "
+                "One slope per head; FlashAttention counts distances from the bottom right: with fewer queries than keys add "
                 "\"query_offset\": Tk - Tq"),
     RENAMED_BUT("use_alibi_mask", "alibi", "true takes the paper's slopes"),
     RENAMED_BUT("pos_encoding_mode", "rope", "For \"ROPE_LLAMA\" send rope, for \"ALIBI\" send alibi, for \"NONE\" neither"),
@@ -276,7 +283,9 @@ static const struct library_name library_names[] = {
              "send the positions of queries as query_positions and those of keys as key_positions"),
     RENAMED("cache_position", "query_positions"),
     RENAMED("query_position_ids", "query_positions"),
+    RENAMED("q_positions", "query_positions"),
     RENAMED("kv_positions", "key_positions"),
+    RENAMED("k_positions", "key_positions"),
     ANSWERED("leftpad_k", "key_positions", LEFT_PADDING),
     ANSWERED("cache_leftpad", "key_positions", LEFT_PADDING),
 
@@ -286,6 +295,8 @@ static const struct library_name library_names[] = {
     ANSWERED("cu_seqlens_kv", "cu_seqlens", PACKED),
     ANSWERED("cu_seq_lens_q", "cu_seqlens", PACKED),
     ANSWERED("cu_seq_lens_k", "cu_seqlens", PACKED),
+    ANSWERED("cu_seq_q", "cu_seqlens", PACKED),
+    ANSWERED("cu_seq_k", "cu_seqlens", PACKED),
     ANSWERED("cum_seq_q", "cu_seqlens", PACKED),
     ANSWERED("cum_seq_k", "cu_seqlens", PACKED),
     ANSWERED("qo_indptr", "cu_seqlens", PACKED),
@@ -297,23 +308,31 @@ static const struct library_name library_names[] = {
     ANSWERED("max_seqlen_q", "cu_seqlens", FROM_SHAPES),
     ANSWERED("max_seqlen_k", "cu_seqlens", FROM_SHAPES),
     ANSWERED("max_seqlen_kv", "cu_seqlens", FROM_SHAPES),
+    ANSWERED("max_q", "cu_seqlens", FROM_SHAPES),
+    ANSWERED("max_k", "cu_seqlens", FROM_SHAPES),
     ANSWERED("max_length_q", "cu_seqlens", FROM_SHAPES),
     ANSWERED("max_length_k", "cu_seqlens", FROM_SHAPES),
     ANSWERED("q_segment_ids", "segment_ids", SEGMENTS),
     ANSWERED("kv_segment_ids", "segment_ids", SEGMENTS),
+    RENAMED("decoder_segment_ids", "segment_ids"),
     RENAMED("document_ids", "segment_ids"),
+    RENAMED("document_id", "segment_ids"),
+    RENAMED("doc_id", "segment_ids"),
     RENAMED("doc_ids", "segment_ids"),
     RENAMED("sequence_ids", "segment_ids"),
     RENAMED("seq_idx", "segment_ids"),
     RENAMED("attention_chunk_size", "chunk_size"),
     RENAMED("attention_chunk", "chunk_size"),
+    RENAMED("prefix", "prefix_length"),
     RENAMED("prefix_len", "prefix_length"),
     RENAMED("prefix_lengths", "prefix_length"),
     RENAMED("sink_token_length", "num_sink_tokens"),
     RENAMED("attention_sink_size", "num_sink_tokens"),
+    RENAMED("sink_size", "num_sink_tokens"),
+    RENAMED_BUT("start_size", "num_sink_tokens", "It goes with window"),
     RENAMED("image_group_ids", "span_ids"),
     RENAMED("token_temperature", "query_scale"),
-    RENAMED_BUT("attn_scale_tuning", "query_scale", "One factor a query, beside scale"),
+    RENAMED_BUT("attn_scale_tuning", "query_scale", "One factor per query, beside scale"),
 
     /* Heads and sizes. */
     RENAMED("q_num_heads", "num_heads"),
@@ -517,12 +536,12 @@ static const struct library_name library_names[] = {
     RENAMED("attention_sinks", "sinks"),
     RENAMED("attn_sink", "sinks"),
     RENAMED("learnable_sink", "sinks"),
-    ANSWERED("smooth_softmax", "sinks", "send \"sinks\": [0, ..], one 0 a query head"),
+    ANSWERED("smooth_softmax", "sinks", "send \"sinks\": [0, ..], one 0 per query head"),
     ANSWERED("softmax_type", "sinks",
-             "for \"off-by-one\" send \"sinks\": [0, ..], one 0 a query head; for \"learnable\" its logits; "
+             "for \"off-by-one\" send \"sinks\": [0, ..], one 0 per query head; for \"learnable\" its logits; "
              "for \"vanilla\" nothing"),
     ANSWERED("add_zero_attn", "sinks",
-             "send \"sinks\": [0, ..], one 0 a query head: a key of zeros has score 0 and adds no value"),
+             "send \"sinks\": [0, ..], one 0 per query head: a key of zeros has score 0 and adds no value"),
     ANSWERED("bias_k", "key", "append it to key as one more token, and bias_v to value, and let every query see it"),
     ANSWERED("bias_v", "value", "append it to value as one more token, and bias_k to key, and let every query see it"),
     ANSWERED("add_bias_kv", "key", "append bias_k to key and bias_v to value as one more token, and let every query see it"),
@@ -648,6 +667,7 @@ static const struct library_name library_names[] = {
     RENAMED("array", "data"),
     RENAMED("buffer", "data"),
     RENAMED("datatype", "dtype"),
+    ANSWERED("name", "data", "the field says which tensor it is: leave its name out, and send shape and data"),
     ANSWERED("0", "data",
              "a typed array became an object on its way into JSON: send Array.from(array), or {\"shape\": [..], \"data\": "
              "Array.from(array)}"),

@@ -109,9 +109,10 @@ static bool scan_word(struct scan *scan)
     const char *end = token_word_end(word, scan->end);
     const char *nul = memchr(word, '\0', (size_t)(end - word));
     if (nul != NULL) /* jansson 2.14 ignores one that follows a number */
-        return extract_malformed(scan->extract, nul, "", scan->err,
-                                 "found a NUL byte (no text has one: of binary data after JSON, under /v2, the header "
-                                 "Inference-Header-Content-Length says where they begin)");
+        return extract_malformed(
+            scan->extract, nul, "", scan->err,
+            "found a NUL byte (text has none: where binary data follow the JSON, under /v2, send its length in the "
+            "header Inference-Header-Content-Length)");
     double value;
     bool quoted = at_value(scan) && token_non_finite(word, end, &value) == end;
     bool after_word = scan->last != 0 && token_is_word(scan->last);

@@ -144,10 +144,10 @@ static bool decode_mask_semantics(const struct decoder *d, const json_t *value)
 static bool decode_integers_of(const struct decoder *d, const json_t *value, enum request_integers which, const char *pointer)
 {
     static const char *const expected[] = {
-        [INTEGERS_PER_ITEM] = "one integer, or an array of one integer an item of the batch,",
-        [INTEGERS_ONE_OR_PER_ITEM] = "one integer, or an array of one integer an item of the batch,",
-        [INTEGERS_PER_QUERY] = "an array of one integer a query",
-        [INTEGERS_PER_KEY] = "an array of one integer a key",
+        [INTEGERS_PER_ITEM] = "one integer, or an array of one integer per item of the batch,",
+        [INTEGERS_ONE_OR_PER_ITEM] = "one integer, or an array of one integer per item of the batch,",
+        [INTEGERS_PER_QUERY] = "an array of one integer per query",
+        [INTEGERS_PER_KEY] = "an array of one integer per key",
         [INTEGERS_BOUNDARIES] = "an array of integers, from 0 to the number of tokens,",
     };
     const struct integers_field *field = &request_integers_fields[which];
@@ -162,7 +162,7 @@ static bool decode_integers_of(const struct decoder *d, const json_t *value, enu
     if (!tensor_input_read(d->extract, value, pointer, TENSOR_INPUT_INTEGERS, &input->list, d->err))
         return false;
     if (input->list.kind == TENSOR_INPUT_DRAWN || tensor_input_is_bool(&input->list))
-        return document_refuse(d->extract, value, pointer, list ? expected[field->axis] : "one integer an item of the batch",
+        return document_refuse(d->extract, value, pointer, list ? expected[field->axis] : "one integer per item of the batch",
                                d->err);
     return true;
 }
@@ -209,9 +209,15 @@ static bool decode_chunk_size(const struct decoder *d, const json_t *value)
     return document_integer(d->extract, value, d->pointer, 1, REQUEST_POSITION_MAX, &d->request->chunk_size, d->err);
 }
 
+/* The second of two numbers is null, which stands for "no bound" elsewhere. */
+static bool ends_in_null(const struct extract *extract, const struct json_array_text *array)
+{
+    return array->shape[0] == 2 && memmem(extract->text + array->offset_bytes, array->text_bytes, "null", 4) != NULL;
+}
+
 static bool decode_window(const struct decoder *d, const json_t *value)
 {
-    static const char expected[] = "[left, right], keys before and after the position that stay visible, -1 for no bound,";
+    static const char expected[] = "[left, right], how many keys before and after the position stay visible (-1 for no bound),";
     const struct json_array_text *array = document_array(d->extract, value);
     int64_t window[2];
     size_t count = 0;
@@ -219,6 +225,8 @@ static bool decode_window(const struct decoder *d, const json_t *value)
         return document_refuse(d->extract, value, d->pointer, expected, d->err);
     if (array->shape[0] > 2)
         return error_set_at(d->err, ERROR_INVALID, d->pointer, "%zu integers, where %s is expected", array->shape[0], expected);
+    if (ends_in_null(d->extract, array))
+        return error_set_at(d->err, ERROR_INVALID, "/window/1", "null, where an integer is expected: -1 for no bound");
     if (!tensor_input_integers(d->extract, value, d->pointer, 2, -1, REQUEST_POSITION_MAX, window, &count, d->err))
         return false;
     if (count != 2)
@@ -231,7 +239,10 @@ static bool decode_window(const struct decoder *d, const json_t *value)
 static bool decode_scale(const struct decoder *d, const json_t *value)
 {
     d->request->has_scale = true;
-    return document_number(d->extract, value, d->pointer, &d->request->scale, d->err);
+    if (!json_is_number(value))
+        return document_refuse(d->extract, value, d->pointer, "a finite number (leave scale out for 1/sqrt(D))", d->err);
+    d->request->scale = json_number_value(value);
+    return true;
 }
 
 static bool decode_softcap(const struct decoder *d, const json_t *value)
@@ -243,7 +254,7 @@ static bool decode_softcap(const struct decoder *d, const json_t *value)
     return true;
 }
 
-/* One number a query head. */
+/* One number per query head. */
 static bool decode_per_head(const struct decoder *d, const json_t *value, const char *expected, struct tensor_input *ret)
 {
     if (!json_is_object(value) && !json_is_array(value))
@@ -262,12 +273,12 @@ static bool decode_alibi(const struct decoder *d, const json_t *value)
         return true;
     }
     d->request->alibi = true;
-    return decode_per_head(d, value, "true, false or one slope a query head", &d->request->alibi_slopes);
+    return decode_per_head(d, value, "true, false or an array of one slope per query head", &d->request->alibi_slopes);
 }
 
 static bool decode_sinks(const struct decoder *d, const json_t *value)
 {
-    return decode_per_head(d, value, "one logit a query head", &d->request->sinks);
+    return decode_per_head(d, value, "an array of one logit per query head", &d->request->sinks);
 }
 
 static bool decode_rope(const struct decoder *d, const json_t *value)

@@ -278,9 +278,8 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
 /* Appends to the list. */
 static void add_warning(struct writer *writer, bool *ret_first, const char *warning)
 {
-    writer_add(writer, *ret_first ? "\"" : ",\"");
-    writer_add(writer, warning);
-    writer_add(writer, "\"");
+    writer_add(writer, *ret_first ? "" : ",");
+    writer_string(writer, warning);
     *ret_first = false;
 }
 
@@ -326,8 +325,8 @@ static void write_mask_warnings(struct writer *writer, const struct evaluation *
     if (evaluation->mask_look == MASK_LOOKS_SEGMENTS)
         add_warning(
             writer, ret_first,
-            "the mask holds integers like ids of segments, which were added to the scores; where a query is to see its own "
-            "segment alone, send booleans, true where the ids of query and key are equal");
+            "the mask holds integers that look like segment ids, and they were added to the scores; for a query to see its own "
+            "segment only, send \"segment_ids\": {\"query\": [..], \"key\": [..]}");
     if (shape_hint_of_readings(evaluation->plan, readings)[0] != '\0')
         add_warning(writer, ret_first, readings);
 }

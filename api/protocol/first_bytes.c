@@ -33,16 +33,16 @@ struct signature {
     }
 
 static const struct signature signatures[] = {
-    SIGNATURE("\x1f\x8b", "compressed with gzip, and no header says so", "add Content-Encoding: gzip"),
-    SIGNATURE("\x78\x01", "compressed with zlib (deflate)", NO_ENCODING),
-    SIGNATURE("\x78\x5e", "compressed with zlib (deflate)", NO_ENCODING),
-    SIGNATURE("\x78\x9c", "compressed with zlib (deflate)", NO_ENCODING),
-    SIGNATURE("\x78\xda", "compressed with zlib (deflate)", NO_ENCODING),
-    SIGNATURE("\x28\xb5\x2f\xfd", "compressed with Zstandard", NO_ENCODING),
-    SIGNATURE("\xfd\x37\x7a\x58\x5a", "compressed with xz", NO_ENCODING),
-    SIGNATURE("\x04\x22\x4d\x18", "compressed with LZ4", NO_ENCODING),
-    SIGNATURE("\xff\x06\x00\x00sNaPpY", "compressed with Snappy", NO_ENCODING),
-    SIGNATURE("BZh", "compressed with bzip2", NO_ENCODING),
+    SIGNATURE("\x1f\x8b", "gzip data, and no header says so", "add Content-Encoding: gzip"),
+    SIGNATURE("\x78\x01", "zlib (deflate) data", NO_ENCODING),
+    SIGNATURE("\x78\x5e", "zlib (deflate) data", NO_ENCODING),
+    SIGNATURE("\x78\x9c", "zlib (deflate) data", NO_ENCODING),
+    SIGNATURE("\x78\xda", "zlib (deflate) data", NO_ENCODING),
+    SIGNATURE("\x28\xb5\x2f\xfd", "Zstandard data", NO_ENCODING),
+    SIGNATURE("\xfd\x37\x7a\x58\x5a", "xz data", NO_ENCODING),
+    SIGNATURE("\x04\x22\x4d\x18", "LZ4 data", NO_ENCODING),
+    SIGNATURE("\xff\x06\x00\x00sNaPpY", "Snappy data", NO_ENCODING),
+    SIGNATURE("BZh", "bzip2 data", NO_ENCODING),
     SIGNATURE("\x93NUMPY", "a NumPy file (.npy)", AS_TENSORS ": in Python safetensors.numpy.save({\"query\": q, ..})"),
     SIGNATURE("PK\x03\x04", "a zip file, as .npz, torch's .pt and .keras are",
               AS_TENSORS ": in Python safetensors.numpy.save or safetensors.torch.save({\"query\": q, ..})"),
@@ -123,9 +123,9 @@ static const struct signature beginnings[] = {
     SIGNATURE("data:", "a data: URL", "send what it holds"),
     SIGNATURE("http://", "an address", "send what it leads to"),
     SIGNATURE("https://", "an address", "send what it leads to"),
-    SIGNATURE("post /", "a request's head", "it goes before the body, with an empty line between them"),
-    SIGNATURE("get /", "a request's head", "it goes before the body, with an empty line between them"),
-    SIGNATURE("content-type:", "a request's head", "it goes before the body, with an empty line between them"),
+    SIGNATURE("post /", "an HTTP request's headers", "send only the JSON after them as the body"),
+    SIGNATURE("get /", "an HTTP request's headers", "send only the JSON after them as the body"),
+    SIGNATURE("content-type:", "an HTTP request's headers", "send only the JSON after them as the body"),
 };
 
 static bool begins(const char *text, size_t text_bytes, const struct signature *signature, bool any_case)
@@ -164,7 +164,7 @@ static const struct signature *find_packed(const char *body, size_t body_bytes)
     static const struct signature message_pack = {NULL, 0, "MessagePack", AS_JSON};
     static const struct signature cbor = {NULL, 0, "CBOR", AS_JSON};
     static const struct signature bson = {NULL, 0, "BSON", AS_JSON};
-    static const struct signature grpc = {NULL, 0, "a message of gRPC", AS_JSON " over HTTP; gRPC is not spoken here"};
+    static const struct signature grpc = {NULL, 0, "a gRPC message", AS_JSON " over HTTP: there is no gRPC here"};
     static const struct signature protobuf = {NULL, 0, "Protocol Buffers, as ONNX's files and tensors are", AS_TENSORS};
     const unsigned char *b = (const unsigned char *)body;
     if (body_bytes < 6)
@@ -252,6 +252,8 @@ static const struct signature *find_named(const char *text, size_t bytes)
                                           "send one object of JSON: {\"name\": value, ..}"};
     static const struct signature call = {NULL, 0, "code, or an array as Python prints it",
                                           "send JSON: json.dumps(request), in which arrays are .tolist()"};
+    static const struct signature wrapped = {NULL, 0, "an object inside a call, as JSONP has it",
+                                             "send the object alone, without the name and the parentheses around it"};
     static const struct signature csv = {NULL, 0, "CSV", "send one object of JSON, its tensors as nested arrays"};
     size_t name = name_bytes(text, bytes);
     if (name == 0 || name == bytes)
@@ -269,7 +271,7 @@ static const struct signature *find_named(const char *text, size_t bytes)
     case ':':
         return &yaml;
     case '(':
-        return &call;
+        return after + 1 < bytes && text[after + 1] == '{' ? &wrapped : &call;
     case ',':
         return &csv;
     default:
@@ -335,7 +337,8 @@ static bool check_text(const char *body, size_t body_bytes, const char *wanted, 
 
 bool first_bytes_check_json(const char *body, size_t body_bytes, struct error *err)
 {
-    static const struct signature binary = {NULL, 0, "bytes, not text", AS_TENSORS};
+    static const struct signature binary = {NULL, 0, "binary data, not text",
+                                            AS_TENSORS "; compressed JSON is read as gzip only, with Content-Encoding: gzip"};
     if (body_bytes == 0 || first_bytes_are_json(body, body_bytes))
         return true;
     const struct signature *found = FIND(encodings, body, body_bytes, false);
@@ -392,7 +395,7 @@ const char *first_bytes_of_type(const char *content_type)
         {"application/x-gzip", "; send gzip with Content-Encoding: gzip, and the type of what is compressed"},
         {"application/safetensors", "; that is " SAFETENSORS_TYPE " here"},
         {"application/vnd.safetensors", "; that is " SAFETENSORS_TYPE " here"},
-        {"application/grpc", "; gRPC is not spoken here"},
+        {"application/grpc", "; there is no gRPC here: send JSON over HTTP"},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (media_type_is(content_type, types[i].type))

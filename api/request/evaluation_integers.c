@@ -108,7 +108,9 @@ static bool read_boundaries(const struct evaluation *evaluation, enum request_in
     char place[ERROR_POINTER_BYTES_MAX];
     if (s == 0 && boundaries[0] != 0)
         return error_set_at(err, ERROR_INVALID, tensor_input_place(list, 0, place),
-                            "%" PRId64 ", where the first sequence begins at 0", boundaries[0]);
+                            "%" PRId64
+                            ", where the first sequence begins at 0 (of lengths send the running sums: [0, 2, 5] for 2 and 3)",
+                            boundaries[0]);
     if (boundaries[s + 1] < boundaries[s])
         return error_set_at(err, ERROR_INVALID, tensor_input_place(list, s + 1, place),
                             "%" PRId64 " after %" PRId64 ": a sequence ends before it begins", boundaries[s + 1],

@@ -40,7 +40,7 @@ static bool check_per_token(const struct plan *plan, enum request_integers which
         return true;
     if (plan->has_batch)
         (void)snprintf(batched, sizeof batched, " or [%zu, %zu]", plan->B, tokens);
-    return error_set_at(err, ERROR_INVALID, list->pointer, "shape %s, where [%zu]%s is expected: one integer a %s",
+    return error_set_at(err, ERROR_INVALID, list->pointer, "shape %s, where [%zu]%s is expected: one integer per %s",
                         shape_text(list->rank, list->shape, shape, sizeof shape), tokens, batched,
                         queries           ? "query"
                         : plan->Tpast > 0 ? "key, those of the past included"
@@ -56,7 +56,7 @@ static bool check_per_item(const struct plan *plan, enum request_integers which,
     char shape[SHAPE_TEXT_BYTES_MAX];
     if (!input->is_list && plan->has_batch && !one)
         return error_set_at(err, ERROR_INVALID, pointer,
-                            "one integer, where an array of one integer an item of the batch is expected");
+                            "one integer, where an array of one integer per item of the batch is expected");
     if (!input->is_list)
         return check_value(plan, which, pointer, err);
     if (!plan->has_batch && plan->sequence_count == 0)
@@ -65,7 +65,7 @@ static bool check_per_item(const struct plan *plan, enum request_integers which,
     return (input->list.rank == 1 && input->list.shape[0] == items) ||
            error_set_at(err, ERROR_INVALID, input->list.pointer, "shape %s, where [%zu] is expected: one integer %s",
                         shape_text(input->list.rank, input->list.shape, shape, sizeof shape), items,
-                        plan->sequence_count > 0 ? "a sequence" : "an item of the batch");
+                        plan->sequence_count > 0 ? "per sequence" : "per item of the batch");
 }
 
 /* One list for queries and keys needs as many of one as of the other. */

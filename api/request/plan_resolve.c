@@ -135,7 +135,8 @@ static bool resolve_extensions(const struct plan *plan, struct error *err)
         (void)snprintf(pointer, sizeof pointer, "/%s", name);
         if (request->integers[extends_causal[i]].given && !plan->causal)
             return error_set_at(err, ERROR_INVALID, pointer,
-                                "%s says which keys a causal mask leaves visible, and causal is not set: without it all are",
+                                "%s says which keys a causal mask leaves visible, and causal is not set: without it all are; "
+                                "set causal, or leave it out",
                                 name);
     }
     return request->num_sink_tokens == 0 || request->window_left >= 0 || request->window_right >= 0 ||
@@ -188,7 +189,7 @@ static bool resolve_per_head(const struct plan *plan, const struct tensor_input 
     if (input->kind == TENSOR_INPUT_ABSENT || (input->rank == 1 && input->shape[0] == plan->H))
         return true;
     char shape[SHAPE_TEXT_BYTES_MAX];
-    return error_set_at(err, ERROR_INVALID, input->pointer, "shape %s, where [%zu] is expected: one number a query head",
+    return error_set_at(err, ERROR_INVALID, input->pointer, "shape %s, where [%zu] is expected: one number per query head",
                         shape_text(input->rank, input->shape, shape, sizeof shape), plan->H);
 }
 

@@ -115,7 +115,7 @@ static bool check_layout(struct plan *plan, struct error *err)
     if (request->layout != LAYOUT_BHTD && !plan->head_axis)
         return error_set_at(
             err, ERROR_INVALID, "/layout",
-            "layout speaks of rank 4 tensors, and these have no head axis of their own: leave it out (num_heads says how "
+            "layout applies to rank 4 tensors, and these have no head axis of their own: leave it out (num_heads says how "
             "many heads are packed in the last axis)");
     return true;
 }
@@ -164,9 +164,10 @@ static bool tensors_past(struct plan *plan, const struct axes *k, const struct a
         !axes_of(plan, past_value, plan->cache_layout, plan->Hkv, &pv, err))
         return false;
     if (pk.batch != k->batch || pk.heads != k->heads || pk.width != k->width)
-        return refuse_pair(&tensors[REQUEST_KEY], past_key, "past_key does not fit before key", err);
+        return refuse_pair(&tensors[REQUEST_KEY], past_key, "past_key and key may differ only in their number of tokens", err);
     if (pv.batch != v->batch || pv.heads != v->heads || pv.width != v->width)
-        return refuse_pair(&tensors[REQUEST_VALUE], past_value, "past_value does not fit before value", err);
+        return refuse_pair(&tensors[REQUEST_VALUE], past_value,
+                           "past_value and value may differ only in their number of tokens", err);
     if (pk.tokens != pv.tokens)
         return refuse_pair(past_key, past_value, "the numbers of past tokens differ", err);
     plan->Tpast = pk.tokens;

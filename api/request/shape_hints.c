@@ -90,9 +90,11 @@ static const char *missing_axis(const struct shape *q, const struct shape *k)
     if (q->rank + 1 == k->rank)
         return k->rank == HEADS_RANK ? "; query misses an axis: [B, H, Tq, D] (a single query has Tq = 1)"
                                      : "; query misses its batch axis: [B, Tq, D], B = 1 for a single item";
+    if (k->rank + 1 == q->rank && q->axes[k->rank] == 2 && q->axes[k->rank - 1] == k->axes[k->rank - 1])
+        return "; key misses its batch axis; or, if query holds complex numbers as pairs, attention is of real ones";
     if (k->rank + 1 == q->rank)
-        return q->rank == HEADS_RANK ? "; it misses an axis: [B, Hkv, Tk, D], Hkv = 1 where all query heads share one"
-                                     : "; it misses its batch axis: [B, Tk, D], repeated for each item that shares it";
+        return q->rank == HEADS_RANK ? "; key misses an axis: [B, Hkv, Tk, D], Hkv = 1 where all query heads share one"
+                                     : "; key misses its batch axis: [B, Tk, D], repeated for each item that shares it";
     return "";
 }
 
@@ -152,10 +154,10 @@ const char *shape_hint_of_mask(const struct plan *plan, char ret[SHAPE_HINT_BYTE
         (void)snprintf(ret, SHAPE_HINT_BYTES_MAX, "; its last two axes are queries and keys, [.., Tq, Tk]: swap them");
     } else if (plan->Tpast > 0 && last == plan->Tnew) {
         (void)snprintf(ret, SHAPE_HINT_BYTES_MAX,
-                       "; it covers all %zu keys, those of the cache before the new ones: add %zu columns in front", plan->Tk,
+                       "; a mask covers all %zu keys, the cache's before the new ones: add %zu columns in front", plan->Tk,
                        plan->Tpast);
     } else if (rank == 1 && last == plan->B && !tensor_input_is_bool(mask)) {
-        (void)snprintf(ret, SHAPE_HINT_BYTES_MAX, "; one number an item, a length, is key_lengths");
+        (void)snprintf(ret, SHAPE_HINT_BYTES_MAX, "; lengths, one per item, are key_lengths");
     } else if (rank > weights->rank && !plan->has_heads) {
         (void)snprintf(ret, SHAPE_HINT_BYTES_MAX, "; there are no heads here: leave out the mask's axis for them");
     }

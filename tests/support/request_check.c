@@ -451,7 +451,7 @@ static void check_warnings(const struct checking *c)
              c->answer->Tpast == 0 && c->answer->Tq != c->answer->Tk,
          "first query at position 0"},
         {counted && keys && !offset && !listed, "key_positions say where keys stand"},
-        {mask_is_segments(c), "ids of segments"},
+        {mask_is_segments(c), "segment ids"},
         {mask_has_two_readings(c), "the mask's shape"},
         {offset && !counted && !is_number(answer_field(c->answer, "query_offset"), 0), "query_offset has no effect"},
         {listed && !counted, "query_positions has no effect"},

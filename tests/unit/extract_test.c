@@ -268,9 +268,10 @@ static void nul_bytes_are_refused_outside_of_strings(void **state)
     (void)state;
     struct extracted extracted;
     assert_false(extracted_init(&extracted, "{\"a\":\n1\0}", 9));
-    assert_string_equal(extracted.err.text,
-                        "line 2, column 2: found a NUL byte (no text has one: of "
-                        "binary data after JSON, under /v2, the header Inference-Header-Content-Length says where they begin)");
+    assert_string_equal(
+        extracted.err.text,
+        "line 2, column 2: found a NUL byte (text has none: where binary data follow the JSON, under /v2, send its "
+        "length in the header Inference-Header-Content-Length)");
     extracted_done(&extracted);
     assert_true(extracted_init(&extracted, "\"a\0b\"", 5)); /* the JSON library refuses it */
     assert_int_equal(extracted.extract.document_bytes, 5);

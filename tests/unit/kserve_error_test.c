@@ -39,7 +39,7 @@ static void bodies(void **state)
         {.body = "{\"inputs\":[1,2}",
          .error = "line 1, column 16: the text ends before the array opened at line 1, column 11 is closed"},
         {.body = "{\"inputs\" 1}",
-         .error = "not JSON: line 1, column 11: ':' expected near '1' (':' is missing behind the name)"},
+         .error = "not JSON: line 1, column 11: ':' expected near '1' (':' is missing after the name)"},
     };
     static const struct refused invalid[] = {
         {.body = "[]", .error = "an empty array, where an object with inputs is expected"},
@@ -100,8 +100,7 @@ static void inputs(void **state)
                   " (a number that is not finite is written \"NaN\", \"Infinity\" or \"-Infinity\": JSON.stringify and others "
                   "make null of it)"},
         {.inputs = FP32("Q", "[1,1,1,1]", "[1e39]") "," K "," V,
-         .error = "/inputs/0/data/0: 1e39 overflows float32: send \"Infinity\" or \"-Infinity\" where that is meant, "
-                  "else compute in float64"},
+         .error = "/inputs/0/data/0: 1e39 overflows float32: send \"Infinity\" where that is meant, else compute in float64"},
         {.inputs = FP16("Q", "[1,1,1,1]", "[70000]") "," K "," V,
          .error = "/inputs/0/data/0: 70000 overflows float16, the datatype: send \"-Infinity\" or \"Infinity\" where that is "
                   "meant, or a wider datatype"},
@@ -247,9 +246,9 @@ static void together(void **state)
         {.inputs = ALL "," INT64("nonpad_kv_seqlen", "[1]", "[1.5]"),
          .error = "/inputs/3/data/0: 1.5 for item 0, where an integer from 0 to 2, the number of keys, is expected"},
         {.inputs = ALL "," INT64("nonpad_kv_seqlen", "[2]", "[1,1]"),
-         .error = "/inputs/3: shape [2], where [1] is expected: one integer an item of the batch"},
+         .error = "/inputs/3: shape [2], where [1] is expected: one integer per item of the batch"},
         {.inputs = ALL "," INT64("nonpad_kv_seqlen", "[1,1]", "[1]"),
-         .error = "/inputs/3: shape [1, 1], where [1] is expected: one integer an item of the batch"},
+         .error = "/inputs/3: shape [1, 1], where [1] is expected: one integer per item of the batch"},
         {.inputs = ALL "," FP32("attn_mask", "[2,2]", "[1,2,3,4]"),
          .error = "/inputs/3: shape [2, 2] does not broadcast to the weights' shape [1, 1, 1, 2]"},
         {.inputs = ALL "," FP32("attn_mask", "[1,3]", "[1,2,3]"),

@@ -70,7 +70,7 @@ static void files_without_their_content_type(void **state)
                               "looks like a safetensors file, and is to be read as JSON: send it with Content-Type: "
                               "application/x-safetensors");
         request.body_bytes = 8;
-        binary_client_refused(&request, 400, "", "the body looks like bytes, not text");
+        binary_client_refused(&request, 400, "", "the body looks like binary data, not text");
     }
     free(file);
 }

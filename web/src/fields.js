@@ -15,7 +15,7 @@ export const FIELDS = [
     { name: "query", kind: "tensor", form: QKV, label: "Query", hint: "shape or JSON" },
     { name: "key", kind: "tensor", form: QKV, label: "Key", hint: "shape or JSON" },
     { name: "value", kind: "tensor", form: QKV, label: "Value", hint: "shape or JSON" },
-    { name: "projection", kind: "json", form: X, label: "Projection", hint: "random, \"identity\", or JSON" },
+    { name: "projection", kind: "json", form: X, label: "Projection", hint: "random, \"identity\", or JSON, [out, in]" },
     { name: "head_size", kind: "int", form: X, label: "Head size" },
     { name: "num_heads", kind: "int", form: BOTH, label: "Heads" },
     { name: "num_kv_heads", kind: "int", form: BOTH, label: "Key heads", hint: "grouped" },
