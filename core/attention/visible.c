@@ -193,9 +193,17 @@ static void summarize(struct attention_plan *plan, const struct attention_sequen
                        sequence->first_key + size_min(first + KEY_TILE, sequence->keys));
 }
 
+/* True where each query sees each key of its sequence, but for what the mask says. */
+static bool rows_see_all(const struct attention_params *params)
+{
+    return params->query_lengths == NULL && params->key_lengths == NULL && params->query_segments.ids == NULL && !params->causal &&
+           params->window_left < 0 && params->window_right < 0 && params->chunk_size == 0;
+}
+
 void attention_visible_init(struct attention_plan *plan)
 {
     const struct attention_params *params = plan->params;
+    const bool see_all = rows_see_all(params);
     struct lookup at = {
         .plan = plan, .segments.list = plan->extents, .spans.list = plan->extents == NULL ? NULL : plan->extents + plan->Tk};
     attention_sequences_init(plan);
@@ -209,8 +217,9 @@ void attention_visible_init(struct attention_plan *plan)
             extents_init(&at.spans, &params->key_spans, sequence->b, plan->Tk);
         at.sequence = sequence;
         at.order = order_of(plan, sequence);
+        const struct attention_row all = row_of(&at, sequence->first_query);
         for (size_t i = 0; i < sequence->queries; i++) {
-            rows[i] = row_of(&at, sequence->first_query + i);
+            rows[i] = see_all ? all : row_of(&at, sequence->first_query + i);
             by_key |= rows[i].by_key;
         }
         attention_rows_range(rows, sequence->queries, &sequence->key_begin, &sequence->key_end);
