@@ -75,7 +75,7 @@ static void write_frequencies(struct writer *writer, const struct evaluation *ev
     writer_add(writer, per_item ? ",\"inverse_frequencies\":[" : ",\"inverse_frequencies\":");
     for (size_t set = 0; set < rope->frequency_sets; set++) {
         writer_add(writer, set > 0 ? "," : "");
-        write_numbers(writer, evaluation->rope.frequencies + set * pairs, pairs);
+        write_numbers(writer, pairs > 0 ? evaluation->rope.frequencies + set * pairs : NULL, pairs);
     }
     writer_add(writer, per_item ? "]" : "");
     writer_add(writer, ",\"attention_factor\":");

@@ -196,8 +196,8 @@ static void summarize(struct attention_plan *plan, const struct attention_sequen
 /* True where each query sees each key of its sequence, but for what the mask says. */
 static bool rows_see_all(const struct attention_params *params)
 {
-    return params->query_lengths == NULL && params->key_lengths == NULL && params->query_segments.ids == NULL && !params->causal &&
-           params->window_left < 0 && params->window_right < 0 && params->chunk_size == 0;
+    return params->query_lengths == NULL && params->key_lengths == NULL && params->query_segments.ids == NULL &&
+           !params->causal && params->window_left < 0 && params->window_right < 0 && params->chunk_size == 0;
 }
 
 void attention_visible_init(struct attention_plan *plan)

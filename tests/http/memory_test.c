@@ -126,7 +126,7 @@ static void test_huge_shapes(void **state)
 
 /* ---- many requests ---- */
 
-#define WARM_ROUNDS 3
+#define WARM_ROUNDS 12
 #define MIXED_REQUESTS 10000
 #define FLAT_BYTES (2 * MIB)
 

@@ -148,9 +148,11 @@ static size_t rows_needed(const struct random_request *c)
     const struct random_tensor *keys = &c->tensors[RANDOM_KEY_POSITIONS];
     size_t Tk = c->Tpast + c->Tnew;
     double low = 0, high = 0, last = (double)c->Tq;
+    if (c->tensors[RANDOM_KEY_BOUNDARIES].given && !offsets->given && !c->has_query_offset)
+        return 0; /* a corner within each sequence: queries may stand before its first key */
     if (queries->given)
         widen(queries, 0, c->Tq, c->Tq, &low, &high);
-    for (size_t b = 0; offsets->given && b < c->B; b++) {
+    for (size_t b = 0; offsets->given && b < (offsets->rank == 0 ? 1 : offsets->shape[0]); b++) {
         low = fmin(low, offsets->values[b]);
         high = fmax(high, offsets->values[b] + last);
     }
