@@ -36,9 +36,9 @@ static void check_repeated(const char *prefix, const char *part, size_t count, c
 static void test_nul_bytes(void **state)
 {
     (void)state;
-    REFUSED("\0", 400, "", "bytes, not text");
+    REFUSED("\0", 400, "", "binary data, not text");
     REFUSED("{\"seed\": 1}\0", 400, "", "NUL");
-    REFUSED("\0{\"seed\": 1}", 400, "", "bytes, not text");
+    REFUSED("\0{\"seed\": 1}", 400, "", "binary data, not text");
     REFUSED("{\"seed\": 1\0}", 400, "", "NUL");
     REFUSED("{\"layout\": \"bh\0td\"}", 400, "", "line 1");
     REFUSED("{\"lay\0out\": 1}", 400, "", "line 1");
