@@ -10,6 +10,7 @@ import "./yours.mjs";
 import "./export.mjs";
 import "./accessibility.mjs";
 import "./docs.mjs";
+import "./rules.mjs";
 import "./server.mjs";
 import "./source.mjs";
 

@@ -1,7 +1,7 @@
 // api.js: talks to attnd. Tensors travel as safetensors where they are large, in both directions.
 
 import { readSafetensors, writeSafetensors } from "./files.js";
-import { plainRequest } from "./request.js";
+import { plainRequest, withoutReturn } from "./request.js";
 import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
 
 const BINARY = "application/x-safetensors";
@@ -106,14 +106,14 @@ async function post(path, { type, data }, accept, signal) {
 
 // What makes other code's results, Tensors by name, differ from the request's: the reply of POST /attention/compare.
 export async function compareWith(request, expected, search, signal) {
-    return (await post("attention/compare", body(request, expected, search), "application/json", signal)).json();
+    return (await post("attention/compare", body(withoutReturn(request), expected, search), "application/json", signal)).json();
 }
 
 // Computes the results in `names`. Returns { tensors, applied, warnings, timings, elapsedMs, bytes }; throws Problem, or an
 // AbortError where `signal` cancels it.
 export async function compute(request, names, signal) {
     const begun = performance.now();
-    const response = await post("attention", body({ ...request, return: names }), `${BINARY}, application/json;q=0.5`, signal);
+    const response = await post("attention", body({ ...withoutReturn(request), return: names }), `${BINARY}, application/json;q=0.5`, signal);
     const reply = await readReply(response);
     reply.timings = readTimings(response.headers.get("Server-Timing"));
     reply.elapsedMs = performance.now() - begun;

@@ -154,13 +154,24 @@ function rope({ style, rope_type: type, tables, attention_factor: factor, mrope_
     return `RoPE ${style}${scaled}${factor === undefined || factor === 1 ? "" : ` × ${Number(factor.toPrecision(6))}`}${section ? ` [${section}]` : ""}`;
 }
 
+// What queries may see beside the causal mask and the window.
+function rules(applied) {
+    const one = (text, value) => (value === undefined ? [] : [`${text} ${Array.isArray(value) ? `[${value}]` : value}`]);
+    const given = { query_positions: "own query positions", key_positions: "own key positions", query_lengths: "query lengths", key_lengths: "key lengths",
+        cu_seqlens: "packed sequences", segment_ids: "segments", span_ids: "spans" };
+    return [...Object.entries(given).filter(([name]) => applied[name]).map(([, text]) => text), ...one("prefix", applied.prefix_length),
+        ...one("chunks of", applied.chunk_size), ...one("first tokens", applied.num_sink_tokens)];
+}
+
 function conventions(applied) {
     if (!applied) return [];
     const out = [`scale ${Number(applied.scale.toPrecision(6))}`];
     out.push(applied.causal === false ? "not causal" : `causal${applied.causal === true ? "" : ` ${applied.causal.replace("_", " ")}`}`);
-    if (applied.query_offset) out.push(`offset ${applied.query_offset}`);
+    if (Array.isArray(applied.query_offset)) out.push(`offsets [${applied.query_offset}]`);
+    else if (applied.query_offset) out.push(`offset ${applied.query_offset}`);
     if (applied.mask) out.push(`mask ${applied.mask}${applied.mask_semantics === "drop" ? ", true is masked" : ""}`);
     if (applied.window) out.push(`window [${applied.window}]`);
+    out.push(...rules(applied));
     if (applied.softcap) out.push(`softcap ${applied.softcap}`);
     if (applied.alibi) out.push("ALiBi");
     if (applied.rope) out.push(rope(applied.rope));

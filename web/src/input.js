@@ -10,9 +10,9 @@ import { X, formOf } from "./request.js";
 import { readYours } from "./yours.js";
 import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
 
-const TENSOR_FIELDS = ["query", "key", "value", "x", "context", "value_context", "mask", "past_key", "past_value", "key_lengths", "sinks", "alibi"];
+const TENSOR_FIELDS = ["query", "key", "value", "x", "context", "value_context", "mask", "past_key", "past_value", "key_lengths", "query_lengths", "query_offset",
+    "query_positions", "key_positions", "segment_ids", "span_ids", "prefix_length", "cu_seqlens", "sinks", "alibi"];
 const SHORT_NAMES = { q: "query", k: "key", v: "value", queries: "query", keys: "key", values: "value", attn_mask: "mask", attention_mask: "mask" };
-const REPLY_FIELDS = ["return", "top", "pool", "pool_by", "select", "format", "decimals"]; // the page chooses these itself
 const WEIGHT_NAMES = ["weights", "attention", "attentions", "attn", "attention_weights", "mean_weights"];
 
 // ---- reading: { request }, { request, reply }, { weights, tokens }, or { tensors }, a Map by name ----
@@ -91,8 +91,7 @@ function take({ request, reply, weights, tokens, tensors }, name, labels) {
     if (reply) return app.useReply(request, reply, { view: FIRST_CELLS, about: `${name}: results of an earlier request.` });
     if (tensors) return takeTensors(tensors, name);
     if (weights) return app.useWeights(weights, { name, labels: tokens ? { rows: tokens, cols: tokens } : labels });
-    const fields = Object.fromEntries(Object.entries(request).filter(([field]) => !REPLY_FIELDS.includes(field)));
-    return app.setRequest(fields, { view: FIRST_CELLS, labels });
+    return app.setRequest(request, { view: FIRST_CELLS, labels });
 }
 
 // `labels`: those to keep. Throws an Error that says what is wrong with the text.

@@ -58,6 +58,24 @@ export const PRESETS = [
             + "Turn on mask reasons to see which cells the window masks and which the causal mask.",
     },
     {
+        id: "window-first", title: "Sliding window with first tokens", stage: "weights", cell: [20, 1],
+        request: { seed: 1337, x: { shape: [1, 24, 32] }, head_size: 16, causal: true, window: [5, 0], num_sink_tokens: 2 },
+        story: "The same band, and the first two tokens stay visible to all: a stripe at the left edge. "
+            + "Streaming models keep them, since much attention rests there; a cell between stripe and band names both.",
+    },
+    {
+        id: "prefix", title: "Prefix-LM", stage: "weights", cell: [2, 4],
+        request: { seed: 1337, x: { shape: [1, 12, 32] }, head_size: 16, causal: true, prefix_length: 5 },
+        story: "The first five tokens see each other both ways, as an encoder's do; all after them is causal. "
+            + "So the corner at the top left is full, and query 2 reads key 4.",
+    },
+    {
+        id: "packed", title: "Packed sequences", stage: "weights", cell: [7, 3],
+        request: { seed: 1337, x: { shape: [14, 32] }, head_size: 16, causal: true, cu_seqlens: [0, 5, 9, 14] },
+        story: "Three sequences of 5, 4 and 5 tokens stand one behind the other, and none sees another: blocks along the diagonal. "
+            + "Positions begin anew in each; mask reasons tell a neighbour's key from one that comes later.",
+    },
+    {
         id: "alibi", title: "ALiBi", stage: "weights", view: "heads",
         request: { seed: 1337, x: { shape: [1, 24, 32] }, head_size: 8, num_heads: 8, causal: true, alibi: true },
         story: "A penalty grows with distance, steeper in the first heads than in the last. "

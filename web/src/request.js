@@ -13,7 +13,9 @@ export function cellsOf(request) {
     const q = shapeOf(request.query ?? request.x), k = shapeOf(request.key ?? request.context ?? request.x);
     if (!q || !k || q.length < 2 || k.length < 2) return 0;
     const past = shapeOf(request.past_key);
-    const swapped = request.layout === "bthd", tokens = (shape) => (shape.length === 4 && swapped ? shape[1] : shape.at(-2));
+    const swapped = request.layout === "bthd", packed = request.layout === "thd" && q.length === 3;
+    const tokens = (shape) => (packed ? shape[0] : shape.length === 4 && swapped ? shape[1] : shape.at(-2));
+    if (packed) return q[1] * tokens(q) * tokens(k);
     const matrices = q.length === 4 ? q[0] * q[swapped ? 2 : 1] : (q.length === 3 ? q[0] : 1) * (request.num_heads ?? 1);
     return matrices * tokens(q) * (tokens(k) + (past ? tokens(past) : 0));
 }
@@ -27,6 +29,11 @@ export function namesFor(request) {
     if (request.softcap) names.push("capped_scores");
     return names;
 }
+
+// Fields that say which results to return, and how: the page keeps them as they came, and asks for what it draws instead.
+const RETURN_FIELDS = ["return", "top", "pool", "pool_by", "select", "format", "decimals"];
+
+export const withoutReturn = (request) => Object.fromEntries(Object.entries(request).filter(([name]) => !RETURN_FIELDS.includes(name)));
 
 // The request as plain JSON, tensors as {"shape", "data"}; booleans stay booleans.
 export function plainRequest(request) {

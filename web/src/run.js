@@ -130,9 +130,9 @@ export class Run {
         if (!tensor) return null;
         const { shape, data } = tensor, H = this.headsOf(name), { B } = this.dims;
         const group = name === "query" || name === "output" ? head : Math.floor(head / (this.dims.H / H));
-        const packed = shape.length < 4, swapped = this.applied.layout === "bthd";
-        const T = packed ? shape.at(-2) : shape[swapped ? 1 : 2];
-        const D = packed ? shape.at(-1) / H : shape[3];
+        const thd = this.applied.layout === "thd" && shape.length === 3, packed = shape.length < 4, swapped = this.applied.layout === "bthd";
+        const T = thd ? shape[0] : packed ? shape.at(-2) : shape[swapped ? 1 : 2];
+        const D = thd ? shape[2] : packed ? shape.at(-1) / H : shape[3];
         const rowStride = packed || swapped ? H * D : D;
         const start = packed || swapped ? batch * T * H * D + group * D : (batch * H + group) * T * D;
         if (batch >= B) return null;

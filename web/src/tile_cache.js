@@ -2,7 +2,7 @@
 // draws them). A pixel that covers several cells shows the number of the largest size, so that a single bright cell is never lost.
 
 import { RGB_NAN, pixel, rowMaxima } from "./color.js";
-import { CAUSAL, MASK, PADDING, WINDOW } from "./mask_reasons.js";
+import { CAUSAL, CHUNK, ID, MASK, PADDING, QUERY, SEGMENT, SEQUENCE, WINDOW } from "./mask_reasons.js";
 
 export const TILE = 128, TILE_MAX = 256;
 const TILES_MAX = 2800; // 64 KiB each
@@ -15,6 +15,11 @@ export const REASON_COLORS = [
     { bit: WINDOW, rgb: [204, 121, 40] },
     { bit: PADDING, rgb: [140, 140, 140] },
     { bit: MASK, rgb: [156, 92, 180] },
+    { bit: QUERY, rgb: [105, 105, 105] },
+    { bit: SEQUENCE, rgb: [38, 150, 140] },
+    { bit: SEGMENT, rgb: [96, 158, 60] },
+    { bit: ID, rgb: [170, 150, 120] },
+    { bit: CHUNK, rgb: [196, 86, 110] },
 ];
 const REASON_ALPHA = 120;
 const PIXEL_NAN = pixel(RGB_NAN);
