@@ -25,9 +25,9 @@ bool convention_layout(struct variant *variant, size_t choice)
     const struct plan *plan = variant->source->plan;
     if (choice == 0)
         return flip_layout(variant);
-    if (plan->layout != PLAN_TOKENS_FIRST || plan->H < 2 || plan->Tq < 2)
-        return false;
     bool splits = choice < 3, merges = choice != 2;
+    if (plan->layout != PLAN_TOKENS_FIRST || plan->H < 2 || (merges && plan->Tq < 2)) /* one query lies the same in both */
+        return false;
     if (splits && (plan->Tpast > 0 || plan->rope.dims > 0))
         return false;
     variant->deviation.heads_split = splits ? MERGE_VIEWED : MERGE_TRANSPOSED;
