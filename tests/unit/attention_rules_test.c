@@ -42,7 +42,7 @@ static void drawn_rules(void **state)
 {
     (void)state;
     struct draw draw = {11};
-    size_t count = environment_cases(32, 4, 16);
+    size_t count = environment_cases(16, 2, 8);
     for (size_t k = 0; k < count; k++) {
         unsigned options = draw_chance(&draw, 0.6) ? CASE_CAUSAL : 0;
         for (unsigned option = 1; option <= CASE_RULES; option <<= 1)

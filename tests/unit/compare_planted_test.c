@@ -206,7 +206,7 @@ static int try_one(const char *name, const char *second, uint64_t seed, bool sho
 static void singles(void **state)
 {
     (void)state;
-    const size_t wanted = environment_size("ATTND_COMPARE_CASES", environment_cases(200, 50, 100));
+    const size_t wanted = environment_size("ATTND_COMPARE_CASES", environment_cases(60, 15, 30));
     const uint64_t first = environment_size("ATTND_RANDOM_SEED", 0);
     const char *only = getenv("ATTND_COMPARE_NAME");
     const bool all_seeds = environment_step(0, 0) == 1; /* some names are rare in drawn requests */
@@ -288,7 +288,7 @@ static void check_unplanted(uint64_t seed, bool unrelated)
 static void equal(void **state)
 {
     (void)state;
-    const size_t count = environment_cases(1000, 20, 100);
+    const size_t count = environment_cases(200, 4, 20);
     for (uint64_t seed = 0; seed < count; seed++)
         check_unplanted(seed, false);
 }
@@ -296,7 +296,7 @@ static void equal(void **state)
 static void unrelated(void **state)
 {
     (void)state;
-    const size_t count = environment_cases(1000, 40, 100);
+    const size_t count = environment_cases(200, 8, 20);
     for (uint64_t seed = 0; seed < count; seed++)
         check_unplanted(seed, true);
 }
