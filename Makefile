@@ -222,7 +222,7 @@ run_test = @scripts/run-test $(basename $@)
 UNIT_NAMES := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*_test.c))
 UNIT_NAMES := $(filter random_request_test bit_equality_test attention_test,$(UNIT_NAMES)) $(UNIT_NAMES)
 # What others cover at small sizes, and AddressSanitizer as it is, is not drawn once more under valgrind, where it takes minutes.
-VALGRIND_NAMES := $(filter-out random_request_test bit_equality_test composition_test attention_rules_test compare_planted_test,$(UNIT_NAMES))
+VALGRIND_NAMES := $(filter-out attention_test random_request_test bit_equality_test composition_test attention_rules_test compare_planted_test,$(UNIT_NAMES))
 HTTP_NAMES := $(patsubst tests/http/%_test.c,%,$(wildcard tests/http/*_test.c))
 HTTP_QUICK := $(filter-out fairness lifecycle limits memory times,$(HTTP_NAMES))
 
