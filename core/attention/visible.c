@@ -217,9 +217,8 @@ void attention_visible_init(struct attention_plan *plan)
             extents_init(&at.spans, &params->key_spans, sequence->b, plan->Tk);
         at.sequence = sequence;
         at.order = order_of(plan, sequence);
-        const struct attention_row all = row_of(&at, sequence->first_query);
         for (size_t i = 0; i < sequence->queries; i++) {
-            rows[i] = see_all ? all : row_of(&at, sequence->first_query + i);
+            rows[i] = see_all && i > 0 ? rows[0] : row_of(&at, sequence->first_query + i);
             by_key |= rows[i].by_key;
         }
         attention_rows_range(rows, sequence->queries, &sequence->key_begin, &sequence->key_end);
