@@ -16,10 +16,11 @@ static void write_tensors(struct safetensors_writer *writer, const struct evalua
 {
     struct result_part parts[RESULT_PARTS_MAX];
     size_t count = evaluation_result_parts(evaluation, parts);
-    for (size_t i = 0; i < 2 * count; i++) {
-        const struct result_part *part = &parts[i % count];
-        if ((part->tensor->dtype == DTYPE_I64) == (i < count))
-            safetensors_writer_tensor(writer, request_result_names[part->result], part->member, part->tensor);
+    for (size_t pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < count; i++) {
+            if ((parts[i].tensor->dtype == DTYPE_I64) == (pass == 0))
+                safetensors_writer_tensor(writer, request_result_names[parts[i].result], parts[i].member, parts[i].tensor);
+        }
     }
 }
 
