@@ -520,8 +520,9 @@ static bool plant_alibi_sign(struct planted *p, const struct request_answer *ask
 {
     json_t *alibi = field(p, "alibi"), *slopes = json_array();
     (void)draw;
-    struct json_tensor given =
-        json_is_true(alibi) || json_is_false(alibi) ? (struct json_tensor){0} : json_tensor_read(alibi, false);
+    struct json_tensor given = {0};
+    if (!json_is_boolean(alibi))
+        given = json_tensor_read(alibi, false);
     for (size_t h = 0; h < asked->H; h++)
         json_array_append_new(slopes, json_real(-(given.present ? given.values[h] : paper_slope(h, asked->H))));
     json_tensor_done(&given);

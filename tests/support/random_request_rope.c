@@ -248,7 +248,7 @@ static void put_norm_side(const struct rope_writer *w, const char *name, size_t 
 }
 
 /* A projection's rounding is not to be magnified by a short vector: there eps is large. */
-static void put_norm(const struct rope_writer *w)
+static void put_norm(struct rope_writer *w)
 {
     struct draw *d = w->draw;
     const struct random_request *c = w->request;
@@ -268,20 +268,22 @@ static void put_norm(const struct rope_writer *w)
     (void)fputs("}", w->file);
 }
 
+/* What `put` writes, as a text of its own. */
+static char *written(struct random_request *c, struct draw *draw, void (*put)(struct rope_writer *w))
+{
+    char *text = NULL;
+    size_t bytes;
+    struct rope_writer w = {.request = c, .draw = draw, .file = open_memstream(&text, &bytes)};
+    assert_non_null(w.file);
+    put(&w);
+    (void)fclose(w.file);
+    return text;
+}
+
 void random_request_draw_rope(struct random_request *c, struct draw *draw)
 {
-    size_t bytes;
-    struct rope_writer w = {.request = c, .draw = draw};
-    if (draw_chance(draw, 0.35)) {
-        w.file = open_memstream(&c->rope, &bytes);
-        assert_non_null(w.file);
-        put_rope(&w);
-        (void)fclose(w.file);
-    }
-    if (draw_chance(draw, 0.2)) {
-        w.file = open_memstream(&c->qk_norm, &bytes);
-        assert_non_null(w.file);
-        put_norm(&w);
-        (void)fclose(w.file);
-    }
+    if (draw_chance(draw, 0.35))
+        c->rope = written(c, draw, put_rope);
+    if (draw_chance(draw, 0.2))
+        c->qk_norm = written(c, draw, put_norm);
 }

@@ -75,7 +75,11 @@ static void check_applied(const char *name, const char *member, const json_t *wa
     }
     if (!json_is_object(want) && !json_equal(want, got))
         fail_msg("%s: applied %s is not what was expected", name, member);
-    json_object_foreach((json_t *)want, key, value) check_applied(name, key, value, json_object_get(got, key));
+    json_t *members = (json_t *)want;
+    json_object_foreach(members, key, value)
+    {
+        check_applied(name, key, value, json_object_get(got, key));
+    }
 }
 
 /* "shapes": of results in the flat format, which keeps what nested arrays cannot show, as [0, 5]. */
