@@ -138,8 +138,7 @@ static bool read_options(struct comparison *comparison, const char *text, size_t
     static const char *const names[] = {"tolerance", "search", "case", NULL};
     struct extract extract;
     json_t *document = NULL;
-    bool done = extract_scan(text, text_bytes, "__metadata__.compare", arena, &extract, err) &&
-                document_parse(&extract, arena, &document, err) &&
+    bool done = document_read(text, text_bytes, "__metadata__.compare", arena, &extract, &document, err) &&
                 (json_is_object(document) || document_refuse(&extract, document, "", "an object", err)) &&
                 document_known(document, "", names, err) && decode_options(comparison, &extract, document, err);
     document_done(document);
@@ -165,8 +164,8 @@ static bool read_binary(const struct api_request *sent, struct arena *arena, str
 static bool read_text(const struct api_request *sent, struct arena *arena, struct comparison *ret, struct error *err)
 {
     json_t *document = NULL;
-    bool done = extract_scan(sent->body, sent->body_bytes, NULL, arena, ret->extract, err) &&
-                document_parse(ret->extract, arena, &document, err) && decode(ret, document, err);
+    bool done =
+        document_read(sent->body, sent->body_bytes, NULL, arena, ret->extract, &document, err) && decode(ret, document, err);
     document_done(document);
     return done;
 }

@@ -98,6 +98,12 @@ bool document_parse(const struct extract *extract, struct arena *arena, json_t *
     return parse_error(extract, &json_error, err);
 }
 
+bool document_read(const char *text, size_t text_bytes, const char *name, struct arena *arena, struct extract *extract,
+                   json_t **ret, struct error *err)
+{
+    return extract_scan(text, text_bytes, name, arena, extract, err) && document_parse(extract, arena, ret, err);
+}
+
 void document_done(json_t *document)
 {
     if (document == NULL)

@@ -19,6 +19,11 @@ size_t document_cost(void);
 bool document_parse(const struct extract *extract, struct arena *arena, json_t **ret, struct error *err)
     __attribute__((warn_unused_result));
 
+/* Both: extracts the arrays of a text, and parses what is left. `name` as in extract_scan.
+ * Fails    as the two do. */
+bool document_read(const char *text, size_t text_bytes, const char *name, struct arena *arena, struct extract *extract,
+                   json_t **ret, struct error *err) __attribute__((warn_unused_result));
+
 /* Frees it; NULL is allowed. Of several documents the one parsed last is freed first. */
 void document_done(json_t *document);
 

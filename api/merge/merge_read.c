@@ -116,8 +116,8 @@ static bool decode(struct merge *merge, json_t *document, struct error *err)
 static bool read_text(const struct api_request *sent, struct arena *arena, struct merge *ret, struct error *err)
 {
     json_t *document = NULL;
-    bool done = extract_scan(sent->body, sent->body_bytes, NULL, arena, ret->extract, err) &&
-                document_parse(ret->extract, arena, &document, err) && decode(ret, document, err);
+    bool done =
+        document_read(sent->body, sent->body_bytes, NULL, arena, ret->extract, &document, err) && decode(ret, document, err);
     document_done(document);
     return done;
 }
@@ -160,8 +160,7 @@ static bool decode_fields(struct merge *merge, const char *text, size_t text_byt
 {
     static const char *const names[] = {"layout", "lse_base", "precision", "return", "format", "decimals", NULL};
     json_t *document = NULL;
-    bool done = extract_scan(text, text_bytes, "__metadata__.request", arena, merge->extract, err) &&
-                document_parse(merge->extract, arena, &document, err) &&
+    bool done = document_read(text, text_bytes, "__metadata__.request", arena, merge->extract, &document, err) &&
                 (!json_is_object(document) || document_known(document, "", names, err)) &&
                 read_fields(merge, merge->extract, document, err);
     document_done(document);

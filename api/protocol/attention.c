@@ -27,8 +27,8 @@ static bool read_json(const struct api_request *sent, struct arena *arena, struc
                       struct attention_reply *ret_reply, struct error *err)
 {
     json_t *document = NULL;
-    bool done = extract_scan(sent->body, sent->body_bytes, NULL, arena, extract, err) &&
-                document_parse(extract, arena, &document, err) && attention_read_fields(extract, document, ret, ret_reply, err);
+    bool done = document_read(sent->body, sent->body_bytes, NULL, arena, extract, &document, err) &&
+                attention_read_fields(extract, document, ret, ret_reply, err);
     document_done(document);
     return done;
 }

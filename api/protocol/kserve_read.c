@@ -357,8 +357,8 @@ bool kserve_read(const struct api_request *sent, struct arena *arena, struct ext
         .binary_bytes = sent->body_bytes - json_bytes,
         .err = err,
     };
-    bool done = extract_scan(sent->body, json_bytes, NULL, arena, extract, err) &&
-                document_parse(extract, arena, &document, err) && decode_document(&d, document, arena);
+    bool done =
+        document_read(sent->body, json_bytes, NULL, arena, extract, &document, err) && decode_document(&d, document, arena);
     document_done(document);
     return done;
 }

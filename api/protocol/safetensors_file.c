@@ -188,8 +188,7 @@ bool safetensors_file_open(const struct api_request *sent, struct arena *arena, 
         return false;
     ret->data = sent->body + PREFIX_BYTES + header_bytes;
     ret->data_bytes = sent->body_bytes - PREFIX_BYTES - header_bytes;
-    if (!extract_scan(sent->body + PREFIX_BYTES, header_bytes, "the header", arena, &ret->extract, err) ||
-        !document_parse(&ret->extract, arena, &ret->header, err))
+    if (!document_read(sent->body + PREFIX_BYTES, header_bytes, "the header", arena, &ret->extract, &ret->header, err))
         return false;
     if (!json_is_object(ret->header))
         return error_set(err, ERROR_MALFORMED, "the header is no JSON object");

@@ -201,8 +201,7 @@ static bool decode(struct safetensors_file *file, struct arena *arena, struct ex
         !safetensors_file_text(file, "compare", arena, &comparison->options, &comparison->options_bytes, err))
         return false;
     bool done = safetensors_file_text(file, "request", arena, &text, &text_bytes, err) &&
-                extract_scan(text, text_bytes, "__metadata__.request", arena, extract, err) &&
-                document_parse(extract, arena, &fields, err) &&
+                document_read(text, text_bytes, "__metadata__.request", arena, extract, &fields, err) &&
                 attention_read_fields(extract, fields, ret->request, ret_reply, err) &&
                 safetensors_file_tensors(file, find_tensor, ret, err) && resolve(ret->request, err);
     document_done(fields);
