@@ -108,23 +108,21 @@ static bool answer(const struct api_request *sent, const struct api_limits *limi
                    struct api_call *call, struct error *err)
 {
     struct call c;
-    double started_ms = protocol_now_ms();
+    double since_ms = protocol_now_ms();
     call->arena.cap_bytes += decode_cost();
     bool read = decode(sent, &call->arena, &c, err) && read_tensors(&c, limits, executor, call, err);
-    double read_ms = protocol_now_ms();
-    call->timings.parse_ms = read_ms - started_ms;
+    call->timings.parse_ms = protocol_lap_ms(&since_ms);
     if (!read) {
         if (c.comparison != NULL)
             array_check_explain_text(c.comparison->extract, &call->arena, executor, err);
         return false;
     }
     bool found = search(&c, executor, &call->arena, err);
-    double found_ms = protocol_now_ms();
-    call->timings.compute_ms = found_ms - read_ms;
+    call->timings.compute_ms = protocol_lap_ms(&since_ms);
     if (!found)
         return false;
     bool written = write_reply(&c, sent, &call->arena, &call->reply, err);
-    call->timings.encode_ms = protocol_now_ms() - found_ms;
+    call->timings.encode_ms = protocol_lap_ms(&since_ms);
     return written;
 }
 

@@ -118,23 +118,21 @@ static bool answer(const struct api_request *sent, const struct api_limits *limi
                    struct api_call *call, struct error *err)
 {
     struct call c = {0};
-    double started_ms = protocol_now_ms();
+    double since_ms = protocol_now_ms();
     call->arena.cap_bytes += size_add(merge_read_cost(), arena_cost(sizeof *c.merge));
     c.merge = arena_alloc(&call->arena, sizeof *c.merge, err);
     bool read = c.merge != NULL && merge_read(sent, &call->arena, c.merge, err) && allocate(&c, limits, call, err) &&
                 read_lse(&c, executor, err);
-    double read_ms = protocol_now_ms();
-    call->timings.parse_ms = read_ms - started_ms;
+    call->timings.parse_ms = protocol_lap_ms(&since_ms);
     bool computed = read && compute(&c, executor, err);
-    double computed_ms = protocol_now_ms();
-    call->timings.compute_ms = computed_ms - read_ms;
+    call->timings.compute_ms = protocol_lap_ms(&since_ms);
     if (!computed) {
         if (c.merge != NULL)
             array_check_explain_text(c.merge->extract, &call->arena, executor, err);
         return false;
     }
     bool written = merge_write(c.merge, &c.merged, c.reply_buffer, executor, &call->reply, err);
-    call->timings.encode_ms = protocol_now_ms() - computed_ms;
+    call->timings.encode_ms = protocol_lap_ms(&since_ms);
     return written;
 }
 

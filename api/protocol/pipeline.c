@@ -65,19 +65,17 @@ static struct evaluation *read_request(const struct pipeline *pipeline, const st
 bool pipeline_run(const struct pipeline *pipeline, const struct api_request *sent, const struct api_limits *limits,
                   const struct executor *executor, struct api_call *call, struct error *err)
 {
-    double started_ms = protocol_now_ms();
+    double since_ms = protocol_now_ms();
     call->arena.cap_bytes += decode_cost();
     struct evaluation *evaluation = read_request(pipeline, sent, limits, executor, call, err);
-    double read_ms = protocol_now_ms();
-    call->timings.parse_ms = read_ms - started_ms;
+    call->timings.parse_ms = protocol_lap_ms(&since_ms);
     if (evaluation == NULL)
         return false;
     bool computed = evaluation_compute(evaluation, &call->arena, executor, err);
-    double computed_ms = protocol_now_ms();
-    call->timings.compute_ms = computed_ms - read_ms;
+    call->timings.compute_ms = protocol_lap_ms(&since_ms);
     if (!computed)
         return false;
     bool written = pipeline->write(evaluation, executor, &call->reply, err);
-    call->timings.encode_ms = protocol_now_ms() - computed_ms;
+    call->timings.encode_ms = protocol_lap_ms(&since_ms);
     return written;
 }

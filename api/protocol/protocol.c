@@ -24,6 +24,13 @@ double protocol_now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+double protocol_lap_ms(double *since_ms)
+{
+    const double before_ms = *since_ms;
+    *since_ms = protocol_now_ms();
+    return *since_ms - before_ms;
+}
+
 bool protocol_reserve(const struct api_limits *limits, const struct api_cost *cost, struct api_call *call, struct error *err)
 {
     char text[SIZE_TEXT_BYTES_MAX];

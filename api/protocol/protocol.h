@@ -112,6 +112,9 @@ size_t api_protocol_index(const struct api_protocol *protocol);
 /* Of a clock that never goes back. */
 double protocol_now_ms(void);
 
+/* From *since_ms, which becomes now, until now. */
+double protocol_lap_ms(double *since_ms);
+
 /* Has the limits grant what the call is going to allocate, and raises the arena's cap by it.
  * Fails   too_large; or as limits->reserve does, which may also defer the call. */
 bool protocol_reserve(const struct api_limits *limits, const struct api_cost *cost, struct api_call *call, struct error *err)
