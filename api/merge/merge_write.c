@@ -45,8 +45,6 @@ static bool write_text(const struct merge *merge, const struct merged *merged, c
 {
     struct chunks chunks;
     const bool *results = merge->request.results;
-    const struct api_chunk *list;
-    size_t count;
     chunks_init(&chunks, buffer, merge_write_bytes_max(merge),
                 chunks_count_max(tensor_count(&merged->output)) + chunks_count_max(tensor_count(&merged->lse)), executor);
     writer_add(&chunks.writer, results[RESULT_OUTPUT] ? "{\"output\":" : "{");
@@ -61,11 +59,8 @@ static bool write_text(const struct merge *merge, const struct merged *merged, c
     writer_add(&chunks.writer, ",\"warnings\":");
     write_warnings(&chunks.writer, merged);
     writer_add(&chunks.writer, "}\n");
-    if (!chunks_done(&chunks, &list, &count, err))
-        return false;
     *ret = (struct api_reply){.status = 200, .content_type = "application/json"};
-    api_reply_set_chunks(ret, list, count);
-    return true;
+    return api_reply_end_chunks(ret, &chunks, err);
 }
 
 /* ---- safetensors ---- */

@@ -89,11 +89,6 @@ bool attention_write(struct evaluation *evaluation, const struct executor *execu
     writer_add(writer, ",\"warnings\":");
     conventions_write_warnings(writer, evaluation);
     writer_add(writer, "}\n");
-    const struct api_chunk *list;
-    size_t count;
-    if (!chunks_done(&chunks, &list, &count, err))
-        return false;
     *ret = (struct api_reply){.status = 200, .content_type = "application/json"};
-    api_reply_set_chunks(ret, list, count);
-    return true;
+    return api_reply_end_chunks(ret, &chunks, err);
 }

@@ -84,15 +84,10 @@ bool kserve_write(struct evaluation *evaluation, const struct executor *executor
     const size_t json_bytes = chunks_bytes(&chunks);
     for (size_t i = 0; i < reply->output_count; i++)
         chunks_add(&chunks, binary[i].data, binary[i].bytes);
-    const struct api_chunk *list;
-    size_t count;
-    if (!chunks_done(&chunks, &list, &count, err))
-        return false;
     *ret = (struct api_reply){
         .status = 200,
         .content_type = any_binary ? "application/octet-stream" : "application/json",
         .json_bytes = any_binary ? json_bytes : 0,
     };
-    api_reply_set_chunks(ret, list, count);
-    return true;
+    return api_reply_end_chunks(ret, &chunks, err);
 }

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "api/json/chunks.h"
 #include "core/size.h"
 
 #define ADDRESS(name) &api_protocol_##name,
@@ -15,6 +16,16 @@ size_t api_protocol_index(const struct api_protocol *protocol)
     while (api_protocols[i] != protocol)
         i++;
     return i;
+}
+
+bool api_reply_end_chunks(struct api_reply *reply, struct chunks *chunks, struct error *err)
+{
+    const struct api_chunk *list;
+    size_t count;
+    if (!chunks_done(chunks, &list, &count, err))
+        return false;
+    api_reply_set_chunks(reply, list, count);
+    return true;
 }
 
 double protocol_now_ms(void)

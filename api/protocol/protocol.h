@@ -13,6 +13,8 @@
 #include "core/error.h"
 #include "core/executor.h"
 
+struct chunks;
+
 struct api_request {
     const char *content_type; /* the header's value; NULL where absent */
     const char *accept;       /* the header's value; NULL where absent */
@@ -118,6 +120,11 @@ double protocol_lap_ms(double *since_ms);
 /* Has the limits grant what the call is going to allocate, and raises the arena's cap by it.
  * Fails   too_large; or as limits->reserve does, which may also defer the call. */
 bool protocol_reserve(const struct api_limits *limits, const struct api_cost *cost, struct api_call *call, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Ends the chunks, which become the reply's bytes.
+ * Fails   as chunks_done. */
+bool api_reply_end_chunks(struct api_reply *reply, struct chunks *chunks, struct error *err)
     __attribute__((warn_unused_result));
 
 /* The reply's bytes: at least one chunk. */
