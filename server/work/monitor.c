@@ -11,6 +11,7 @@
 #include "server/work/sync.h"
 
 #define MONITOR_TICK_MS 100
+#define MONITOR_LATE_MS 1000       /* the process was stopped, or starved, if a tick comes so late */
 #define MONITOR_LOOK_MS 250        /* how often a connection is looked at for silence */
 #define MONITOR_PROBE_AFTER_MS 400 /* short work is done by then, and its client sees no interim reply */
 
@@ -78,6 +79,16 @@ static struct work_item *take_stopped_locked(struct monitor *monitor)
         taken = c->work_item;
     }
     return taken;
+}
+
+/* Time in which the process did not run counts against no connection: what arrived meanwhile is yet to be read. */
+static void forgive_locked(struct monitor *monitor, int64_t late_ms)
+{
+    for (struct connection *c = monitor->first; c != NULL; c = c->next) {
+        c->moved_at_ms += late_ms;
+        if (c->cut_at_ms != CLOCK_NEVER_MS)
+            c->cut_at_ms += late_ms;
+    }
 }
 
 /* The connection's thread sees the end of the stream, or fails to send, and closes. */
@@ -152,7 +163,7 @@ static void take_arrivals_locked(struct monitor *monitor)
 static void *watch(void *argument)
 {
     struct monitor *monitor = argument;
-    int64_t tick_at_ms = 0;
+    int64_t tick_at_ms = 0; /* 0: at once, and never late */
     sync_lock(&monitor->mutex);
     while (!monitor->stopping) {
         struct monitor_garbage *garbage = monitor->garbage;
@@ -162,6 +173,8 @@ static void *watch(void *argument)
         monitor->garbage = NULL;
         take_arrivals_locked(monitor);
         if (tick) {
+            if (tick_at_ms > 0 && now_ms - tick_at_ms >= MONITOR_LATE_MS)
+                forgive_locked(monitor, now_ms - tick_at_ms);
             tick_at_ms = now_ms + MONITOR_TICK_MS;
             watch_clients_locked(monitor, now_ms);
             stopped = take_stopped_locked(monitor);
@@ -178,10 +191,12 @@ static void *watch(void *argument)
         atomic_store(&monitor->lingers, monitor->lingering.count + monitor->arrival_count > 0);
         if (monitor->garbage != NULL || monitor->arrival_count > 0 || monitor->stopping)
             continue;
-        if (monitor->first == NULL && monitor->lingering.count == 0 && memory_cache_is_trimmed(&monitor->budget->cache))
+        if (monitor->first == NULL && monitor->lingering.count == 0 && memory_cache_is_trimmed(&monitor->budget->cache)) {
             (void)pthread_cond_wait(&monitor->changed, &monitor->mutex);
-        else
+            tick_at_ms = 0;
+        } else {
             sync_wait_ms(&monitor->changed, &monitor->mutex, MONITOR_TICK_MS);
+        }
     }
     sync_unlock(&monitor->mutex);
     return NULL;

@@ -1,6 +1,6 @@
 /* monitor.h: a thread that checks all connections ten times a second, while there are any:
  *   - it cuts those whose time is up, and those on which no byte moved for too long; libmicrohttpd could do the latter, but counts
- *     the time before it reads what has arrived, as after the process was stopped for a while;
+ *     the time before it reads what has arrived, as after the process was stopped for a while (that time counts against nobody);
  *   - it stops work whose deadline passed or whose client is gone: libmicrohttpd does not watch suspended connections;
  *   - it wakes libmicrohttpd when a client's stream ended unnoticed;
  *   - it lets refused connections linger (lingering.h);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/http/groups.h"
@@ -427,7 +428,7 @@ static void test_other_signals(void **state)
 static void test_stopped_and_continued(void **state)
 {
     static const char live[] = "GET /health/live HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n";
-    int fds[4];
+    int fds[4], status = 0;
     (void)state;
     struct attnd *attnd = attnd_start("--idle-timeout", "2", "--request-timeout", "4");
     char *text = raw_post("/attention", "Connection: close\r\n", SMALL_JSON);
@@ -435,6 +436,8 @@ static void test_stopped_and_continued(void **state)
         fds[i] = raw_connect(attnd);
     sleep_s(0.3);
     (void)kill(attnd->pid, SIGSTOP);
+    assert_int_equal(waitpid(attnd->pid, &status, WUNTRACED), attnd->pid); /* each of its threads has stopped */
+    assert_true(WIFSTOPPED(status));
     for (size_t i = 2; i < 4; i++)
         fds[i] = raw_connect(attnd);
     for (size_t i = 0; i < 4; i++)
