@@ -53,11 +53,24 @@ static void keep_offset(struct variant *variant)
         set_offset(variant, asked_offset(variant));
 }
 
+/* What extends a causal mask goes with it: the request would be refused. */
+static void drop_causal(struct variant *variant)
+{
+    struct integers_input *integers = variant->request.integers;
+    variant->request.causal = CAUSAL_FALSE;
+    if (integers[INTEGERS_PREFIX_LENGTH].given)
+        variant_patch_remove(variant, "/prefix_length");
+    if (integers[INTEGERS_QUERY_SPANS].given)
+        variant_patch_remove(variant, "/span_ids");
+    integers[INTEGERS_PREFIX_LENGTH] = (struct integers_input){0};
+    integers[INTEGERS_QUERY_SPANS] = integers[INTEGERS_KEY_SPANS] = (struct integers_input){0};
+}
+
 /* The causal mask is ours, so that everything else that counts positions stays. */
 static void own_causal(struct variant *variant, enum deviation_causal causal, int64_t offset)
 {
     keep_offset(variant);
-    variant->request.causal = CAUSAL_FALSE;
+    drop_causal(variant);
     variant->deviation.causal = causal;
     variant->deviation.causal_offset = offset;
     variant->unsayable = true;
@@ -82,7 +95,7 @@ static bool not_causal(struct variant *variant)
     variant_patch_add(variant, "/causal", "false");
     if (uses_positions(variant))
         keep_offset(variant);
-    variant->request.causal = CAUSAL_FALSE;
+    drop_causal(variant);
     return true;
 }
 
@@ -323,6 +336,9 @@ bool convention_window_bound(struct variant *variant, size_t choice)
         request->window_left = request->window_right = -1;
         variant_say(variant, "Yours has no window.");
         variant_patch_remove(variant, "/window");
+        if (request->num_sink_tokens > 0) /* it extends the window */
+            variant_patch_remove(variant, "/num_sink_tokens");
+        request->num_sink_tokens = 0;
         return true;
     }
     if (choice == 4) {

@@ -14,7 +14,7 @@
 enum deviation_softmax { SOFTMAX_OVER_KEYS, SOFTMAX_OVER_QUERIES, SOFTMAX_MISSING };
 enum deviation_masked_rows { MASKED_ROWS_ZERO, MASKED_ROWS_MEAN, MASKED_ROWS_NAN };
 
-/* A causal mask that the request does not say, which then has none. */
+/* A causal mask that the request does not say, which then has none. The prefix and the spans that it was asked with stay visible. */
 enum deviation_causal {
     CAUSAL_AS_ASKED,
     CAUSAL_AT_INDEX,    /* key j is visible to query i where j <= i + causal_offset */

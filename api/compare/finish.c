@@ -13,17 +13,37 @@ static void round_row(enum element_type type, double *row, size_t count)
 
 /* ---- scores ---- */
 
-static bool is_masked(const struct variant *variant, size_t b, size_t i, size_t j)
+/* The length of the prefix that query i sees as asked; INT64_MIN: there is none. */
+static int64_t asked_prefix(const struct attention_params *asked, size_t b, size_t i)
+{
+    size_t s = 0;
+    if (asked->prefix_lengths == NULL)
+        return INT64_MIN;
+    if (asked->sequences == NULL)
+        return asked->prefix_lengths[b];
+    while (i >= asked->sequences[s].first_query + asked->sequences[s].queries)
+        s++;
+    return asked->prefix_lengths[s];
+}
+
+static bool causal_masks(const struct variant *variant, size_t b, size_t i, size_t j, int64_t prefix)
 {
     const struct deviation *d = &variant->deviation;
+    const struct attention_params *params = &variant->evaluation.params, *asked = &variant->base->evaluation.params;
+    const int64_t key = positions_at(&params->key_positions, b, j), query = positions_at(&params->query_positions, b, i);
+    const bool ahead =
+        d->causal == CAUSAL_AT_INDEX ? (int64_t)j > (int64_t)i + d->causal_offset : key > position_add(query, d->causal_offset);
+    if (d->causal == CAUSAL_AS_ASKED || !ahead || key < prefix)
+        return false;
+    const struct token_ids *spans = &asked->query_spans;
+    return spans->ids == NULL || token_id(spans, b, i) < 0 || token_id(spans, b, i) != token_id(&asked->key_spans, b, j);
+}
+
+static bool is_masked(const struct variant *variant, size_t b, size_t i, size_t j, int64_t prefix)
+{
     const size_t *lengths = variant->base->evaluation.key_lengths;
-    const struct attention_params *params = &variant->evaluation.params;
-    if (d->causal == CAUSAL_AT_INDEX && (int64_t)j > (int64_t)i + d->causal_offset)
-        return true;
-    if (d->causal == CAUSAL_AT_POSITION && positions_at(&params->key_positions, b, j) >
-                                               position_add(positions_at(&params->query_positions, b, i), d->causal_offset))
-        return true;
-    return d->left_padded && lengths != NULL && j < variant->plan.Tk - lengths[b];
+    return causal_masks(variant, b, i, j, prefix) ||
+           (variant->deviation.left_padded && lengths != NULL && j < variant->plan.Tk - lengths[b]);
 }
 
 /* The scores as they would be had the product and its scaled value been stored in the narrower format. */
@@ -53,8 +73,9 @@ void finish_scores(struct slice *slice, const struct variant *variant, size_t fi
         const size_t b = row / count / plan->H, i = first + row % count;
         const double *scores = slice->buffers[RESULT_SCORES] + row * plan->Tk;
         double *masked = slice->buffers[RESULT_MASKED_SCORES] + row * plan->Tk;
+        const int64_t prefix = masks ? asked_prefix(&variant->base->evaluation.params, b, i) : INT64_MIN;
         for (size_t j = 0; j < plan->Tk && masks; j++)
-            masked[j] = is_masked(variant, b, i, j) ? -(double)INFINITY : masked[j];
+            masked[j] = is_masked(variant, b, i, j, prefix) ? -(double)INFINITY : masked[j];
         if (d->round_scores != ELEMENT_F64)
             round_products(variant, scores, masked, slice->buffers[RESULT_WEIGHTS] + row * plan->Tk);
         for (size_t j = 0; j < plan->Tk && d->softcap_last; j++)

@@ -72,14 +72,17 @@ static bool share_id(const struct token_ids *query, const struct token_ids *key,
     return id >= 0 && id == key->ids[b * key->item_stride + j];
 }
 
+bool oracle_extends_causal(const struct attention_params *params, size_t b, size_t i, size_t j)
+{
+    if (params->prefix_lengths && position_of(&params->key_positions, b, j) < params->prefix_lengths[sequence_of(params, b, i)])
+        return true;
+    return params->query_spans.ids && share_id(&params->query_spans, &params->key_spans, b, i, j);
+}
+
 static bool causal_bans(const struct attention_params *params, size_t b, size_t i, size_t j)
 {
-    int64_t key = position_of(&params->key_positions, b, j);
-    if (!params->causal || key <= position_of(&params->query_positions, b, i))
-        return false;
-    if (params->prefix_lengths && key < params->prefix_lengths[sequence_of(params, b, i)])
-        return false;
-    return !(params->query_spans.ids && share_id(&params->query_spans, &params->key_spans, b, i, j));
+    return params->causal && position_of(&params->key_positions, b, j) > position_of(&params->query_positions, b, i) &&
+           !oracle_extends_causal(params, b, i, j);
 }
 
 static bool window_bans(const struct attention_params *params, size_t b, size_t i, size_t j)

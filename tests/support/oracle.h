@@ -42,6 +42,9 @@ void oracle_results_done(struct oracle_results *results);
 void oracle_reduce(const struct attention_params *params, size_t top, size_t m, size_t n, bool largest,
                    struct oracle_results *results);
 
+/* Whether a causal mask leaves key j visible to query i wherever they stand: by prefix_lengths, or a span of both. */
+bool oracle_extends_causal(const struct attention_params *params, size_t b, size_t i, size_t j);
+
 bool oracle_is_masked(const struct attention_params *params, size_t b, size_t h, size_t i, size_t j);
 
 /* out[b,t,o] into `ret`, and into `ret_magnitudes` sum_c |x w| + |bias|; both are the caller's, [B,T,O]. */

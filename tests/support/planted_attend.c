@@ -78,13 +78,19 @@ static struct tensor tile(const struct tensor *t, size_t H)
     return tensor_contiguous(to, DTYPE_F64, 4, shape);
 }
 
+/* A causal mask of its own, with the request's prefix and spans. */
+static bool causal_masks(const struct planted *p, const struct attention_params *params, size_t b, size_t i, size_t j)
+{
+    return p->causal && (int64_t)j > (int64_t)i + p->causal_offset && !oracle_extends_causal(params, b, i, j);
+}
+
 static void mask_more(const struct planted *p, const struct attention_params *params, double *masked)
 {
     const size_t H = params->query.shape[1], Tq = params->query.shape[2], Tk = params->key.shape[2];
     for (size_t row = 0; row < params->query.shape[0] * H * Tq; row++)
         for (size_t j = 0; j < Tk; j++) {
             double *s = &masked[row * Tk + j];
-            if (p->causal && (int64_t)j > (int64_t)(row % Tq) + p->causal_offset)
+            if (causal_masks(p, params, row / Tq / H, row % Tq, j))
                 *s = -(double)INFINITY;
             if (p->left_lengths != NULL && j < Tk - p->left_lengths[row / Tq / H])
                 *s = -(double)INFINITY;

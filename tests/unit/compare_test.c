@@ -102,6 +102,51 @@ static void verdicts(void **state)
                   "rounding", "precision", "");
 }
 
+static void check_patch(const char *text, const char *patch)
+{
+    struct client client;
+    ask(&client, text);
+    client_check_ok(&client);
+    json_t *expected = json_loads(patch, 0, NULL);
+    const json_t *first = json_array_get(json_object_get(client.reply, "explanations"), 0);
+    assert_non_null(expected);
+    if (strcmp(text_at(client.reply, "verdict"), "explained") != 0 || !json_equal(json_object_get(first, "changes"), expected))
+        fail_msg("%s: %s", text, client.reply_text);
+    json_decref(expected);
+    client_done(&client);
+}
+
+/* What extends a causal mask, or a window, goes with it: the request would be refused. */
+static void extensions_go(void **state)
+{
+    (void)state;
+    check_patch("{\"request\": {\"query\": [[0], [0]], \"key\": [[0], [0]], \"value\": [[2], [4]], \"causal\": true, "
+                "\"prefix_length\": 1, \"span_ids\": [-1, 0]}, \"expected\": {\"output\": [[3], [3]]}}",
+                "[{\"op\": \"add\", \"path\": \"/causal\", \"value\": false}, {\"op\": \"remove\", \"path\": "
+                "\"/prefix_length\"}, {\"op\": \"remove\", \"path\": \"/span_ids\"}]");
+    check_patch("{\"request\": {\"query\": [[0], [0], [0]], \"key\": [[0], [0], [0]], \"value\": [[3], [6], [9]], "
+                "\"window\": [0, 0], \"num_sink_tokens\": 1}, \"expected\": {\"output\": [[6], [6], [6]]}}",
+                "[{\"op\": \"remove\", \"path\": \"/window\"}, {\"op\": \"remove\", \"path\": \"/num_sink_tokens\"}]");
+}
+
+/* Where the causal mask alone differs, the prefix and the spans that it leaves visible stay: query 1 sees key 2 by its span, and in
+ * the second case query 0 sees key 1 as prefix. */
+static void extensions_stay(void **state)
+{
+#define TWO_OF_THREE                                                                                                           \
+    "{\"request\": {\"query\": [[0], [0]], \"key\": [[0], [0], [0]], \"value\": [[3], [6], [9]], "                             \
+    "\"causal\": \"bottom_right\", \"alibi\": [0.6931471805599453], "
+    (void)state;
+    check_verdict(TWO_OF_THREE
+                  "\"span_ids\": {\"query\": [0, 1], \"key\": [-1, -1, 1]}}, "
+                  "\"expected\": {\"output\": [[3], [7.285714285714286]]}, \"search\": {\"only\": [\"causal_corner\"]}}",
+                  "explained", "causal_corner", "");
+    check_verdict(TWO_OF_THREE
+                  "\"prefix_length\": 2}, \"expected\": {\"output\": [[5], [5]]}, \"search\": {\"only\": [\"causal_corner\"]}}",
+                  "explained", "causal_corner", "");
+#undef TWO_OF_THREE
+}
+
 /* Where the largest error is, and how many rows are equal. */
 static void figures(void **state)
 {
@@ -308,9 +353,10 @@ int main(void)
 {
     api_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals),          cmocka_unit_test(verdicts),    cmocka_unit_test(figures),
-        cmocka_unit_test(indistinguishable), cmocka_unit_test(safetensors), cmocka_unit_test(binary_cases),
-        cmocka_unit_test(text_cases),        cmocka_unit_test(costs),       cmocka_unit_test(stops),
+        cmocka_unit_test(refusals),        cmocka_unit_test(verdicts),     cmocka_unit_test(extensions_go),
+        cmocka_unit_test(extensions_stay), cmocka_unit_test(figures),      cmocka_unit_test(indistinguishable),
+        cmocka_unit_test(safetensors),     cmocka_unit_test(binary_cases), cmocka_unit_test(text_cases),
+        cmocka_unit_test(costs),           cmocka_unit_test(stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
