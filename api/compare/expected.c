@@ -154,9 +154,8 @@ double expected_error(enum request_result which, double wanted, double computed)
     return isnan(error) ? (double)INFINITY : error;
 }
 
-static void add_pair(struct difference *difference, enum request_result which, double wanted, double computed, size_t at)
+static void add_pair(struct difference *difference, double error, double wanted, double computed, size_t at)
 {
-    double error = expected_error(which, wanted, computed);
     if (error > difference->max_error) {
         difference->max_error = error;
         difference->at = at;
@@ -178,9 +177,10 @@ static double add_row(struct expected *expected, enum request_result which, cons
     double largest = 0;
     for (size_t k = 0; k < width; k++) {
         equal = equal && expected_equal(expected, which, wanted[k], computed[k]);
-        largest = fmax(largest, expected_error(which, wanted[k], computed[k]));
+        const double error = expected_error(which, wanted[k], computed[k]);
+        largest = fmax(largest, error);
         expected->masked_by_large |= isfinite(wanted[k]) && is_masked_by_large(which, wanted[k], computed[k]);
-        add_pair(difference, which, wanted[k], computed[k], place + k);
+        add_pair(difference, error, wanted[k], computed[k], place + k);
     }
     difference->rows++;
     difference->rows_equal += equal;

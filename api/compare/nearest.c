@@ -42,7 +42,7 @@ static bool add(struct search *search, const struct difference *as_asked, const 
 {
     struct difference differences[RESULTS];
     struct variant *variant = search->current;
-    variant_init(variant, search->source, search->base, search->variant_bytes, search->executor);
+    search_variant_init(search, variant);
     bool measured =
         search_apply(variant, convention, choice) &&
         search_prepare(search, variant, variant->changes_inputs ? NULL : search->base, err) &&
@@ -57,7 +57,7 @@ static bool add_all(struct search *search, const struct difference *as_asked, co
 {
     for (size_t i = 0; i < convention_count; i++)
         for (size_t choice = 0; choice < conventions[i].choices; choice++)
-            if (search->only[i] && !conventions[i].rounds && (name == NULL || strcmp(name, conventions[i].name) == 0) &&
+            if (search_has(search, i) && (name == NULL || strcmp(name, conventions[i].name) == 0) &&
                 !add(search, as_asked, &conventions[i], choice, all, err))
                 return false;
     return true;

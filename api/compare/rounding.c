@@ -109,7 +109,7 @@ static bool emulate_choice(struct search *search, size_t choice, enum element_ty
                            bool *ret_there, struct error *err)
 {
     struct variant *variant = search->current;
-    variant_init(variant, search->source, search->base, search->variant_bytes, search->executor);
+    search_variant_init(search, variant);
     *ret_there = search_apply(variant, rounding_convention(), choice) &&
                  (type == ELEMENT_F64 || type == type_of(&variant->deviation)) &&
                  (!everything || variant->deviation.round_scores != ELEMENT_F64) &&
@@ -118,21 +118,22 @@ static bool emulate_choice(struct search *search, size_t choice, enum element_ty
     return err->code == ERROR_NONE;
 }
 
-bool rounding_try(struct search *search, enum element_type type, bool *ret_found, struct error *err)
+bool rounding_try(struct search *search, enum element_type type, struct error *err)
 {
-    *ret_found = false;
-    for (size_t choice = 0; is_searched(search) && choice < rounding_convention()->choices; choice++) {
+    bool found = false;
+    for (size_t choice = 0; is_searched(search) && !found && choice < rounding_convention()->choices; choice++) {
         struct rounding rounding;
         bool there;
         bool done = emulate_choice(search, choice, type, false, &rounding, &there, err);
         if (done && there && is_within(search, &rounding, type_of(&search->current->deviation), 1)) {
-            *ret_found = true;
+            found = true;
+            search->verdict = API_VERDICT_ROUNDING;
             search_explain(search, search->current, search->as_asked);
             search->explanations[0].rows_equal = search->explanations[0].rows;
         }
         variant_done(search->current);
-        if (!done || *ret_found)
-            return done;
+        if (!done)
+            return false;
     }
     return true;
 }

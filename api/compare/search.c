@@ -31,6 +31,16 @@ static bool allocate(struct search *search, struct arena *arena, struct error *e
 
 /* ---- one variant ---- */
 
+bool search_has(const struct search *search, size_t convention)
+{
+    return search->only[convention] && !conventions[convention].rounds;
+}
+
+void search_variant_init(const struct search *search, struct variant *ret)
+{
+    variant_init(ret, search->source, search->base, search->variant_bytes, search->executor);
+}
+
 bool search_apply(struct variant *variant, const struct convention *convention, size_t choice)
 {
     variant->names[variant->name_count++] = convention->name;
@@ -162,16 +172,16 @@ static bool try_variant(struct search *search, struct variant *variant, const st
     return err->code == ERROR_NONE;
 }
 
-static bool is_searched(const struct search *search, size_t convention)
+static bool is_explained(const struct search *search)
 {
-    return search->only[convention] && !conventions[convention].rounds;
+    return search->explanation_count > 0;
 }
 
 static bool try_singles(struct search *search, struct error *err)
 {
     for (size_t i = 0; i < convention_count; i++) {
-        for (size_t choice = 0; is_searched(search, i) && choice < conventions[i].choices; choice++) {
-            variant_init(search->current, search->source, search->base, search->variant_bytes, search->executor);
+        for (size_t choice = 0; search_has(search, i) && choice < conventions[i].choices; choice++) {
+            search_variant_init(search, search->current);
             bool done = !search_apply(search->current, &conventions[i], choice) ||
                         try_variant(search, search->current, search->current->changes_inputs ? NULL : search->base, err);
             variant_done(search->current);
@@ -186,11 +196,11 @@ static bool try_singles(struct search *search, struct error *err)
 static bool try_seconds(struct search *search, size_t first, size_t first_choice, struct error *err)
 {
     for (size_t i = 0; i < convention_count; i++) {
-        if (i == first || !is_searched(search, i))
+        if (i == first || !search_has(search, i))
             continue;
         for (size_t choice = 0; choice < conventions[i].choices; choice++) {
             struct variant *variant = search->current;
-            variant_init(variant, search->source, search->base, search->variant_bytes, search->executor);
+            search_variant_init(search, variant);
             bool applied = search_apply(variant, &conventions[first], first_choice);
             bool changes_inputs = variant->changes_inputs;
             variant->changes_inputs = false;
@@ -211,9 +221,9 @@ static bool try_seconds(struct search *search, size_t first, size_t first_choice
 static bool try_pairs(struct search *search, struct error *err)
 {
     for (size_t i = 0; i < convention_count; i++) {
-        for (size_t choice = 0; is_searched(search, i) && choice < conventions[i].choices; choice++) {
+        for (size_t choice = 0; search_has(search, i) && choice < conventions[i].choices; choice++) {
             struct variant *outer = search->outer;
-            variant_init(outer, search->source, search->base, search->variant_bytes, search->executor);
+            search_variant_init(search, outer);
             bool prepared =
                 search_apply(outer, &conventions[i], choice) &&
                 (variant_prepare(outer, outer->changes_inputs ? NULL : search->base, err) || leave_out(search, err));
@@ -226,47 +236,32 @@ static bool try_pairs(struct search *search, struct error *err)
     return true;
 }
 
-/* Singles, then pairs where they are asked for and no single explains. */
-static bool try_conventions(struct search *search, bool pairs, struct error *err)
+/* Where they are asked for and nothing simpler explains. */
+static bool try_pairs_if_asked(struct search *search, struct error *err)
 {
-    if (!try_singles(search, err) || (search->explanation_count == 0 && pairs && !try_pairs(search, err)))
-        return false;
-    if (search->explanation_count > 0)
-        search->verdict = API_VERDICT_EXPLAINED;
-    return true;
+    return !search->pairs || is_explained(search) || try_pairs(search, err);
 }
 
-/* Where a 16-bit type holds all that was expected: within what its rounding allows. */
+/* Conventions, within what the type's rounding allows. */
 static bool try_rounded(struct search *search, enum element_type type, struct error *err)
 {
-    bool found = false;
-    if (!rounding_try(search, type, &found, err))
-        return false;
     search->rounds_like = type;
-    if (found)
-        search->verdict = API_VERDICT_ROUNDING;
-    return found || (rounding_widen(search, type, err) && try_conventions(search, search->pairs, err));
+    return rounding_widen(search, type, err) && try_singles(search, err) && try_pairs_if_asked(search, err);
+}
+
+/* Numbers of a 16-bit type by their own word: rounding explains first. */
+static bool try_declared(struct search *search, enum element_type type, struct error *err)
+{
+    return rounding_try(search, type, err) && (is_explained(search) || try_rounded(search, type, err));
 }
 
 /* Numbers of more digits: exactly first; then as rounding, which explains much. */
 static bool try_exact(struct search *search, struct error *err)
 {
-    bool found = false;
-    if (!try_conventions(search, false, err))
-        return false;
-    if (search->verdict == API_VERDICT_EXPLAINED)
-        return true;
-    enum element_type type = rounding_type(search->expected, false);
-    if ((type != ELEMENT_F64 && !rounding_try(search, type, &found, err)) ||
-        (!found && !rounding_try(search, ELEMENT_F64, &found, err)))
-        return false;
-    if (found) {
-        search->verdict = API_VERDICT_ROUNDING;
-        return true;
-    }
-    if (search->pairs && !try_conventions(search, true, err))
-        return false;
-    return search->verdict == API_VERDICT_EXPLAINED || type == ELEMENT_F64 || try_rounded(search, type, err);
+    const enum element_type type = rounding_type(search->expected, false);
+    return try_singles(search, err) && (is_explained(search) || type == ELEMENT_F64 || rounding_try(search, type, err)) &&
+           (is_explained(search) || rounding_try(search, ELEMENT_F64, err)) && try_pairs_if_asked(search, err) &&
+           (is_explained(search) || type == ELEMENT_F64 || try_rounded(search, type, err));
 }
 
 /* The request as it was asked, and where it differs. */
@@ -301,9 +296,11 @@ static bool find(struct search *search, struct error *err)
         return true;
     sample_choose(search);
     enum element_type declared = rounding_type(search->expected, true);
-    if (!(declared != ELEMENT_F64 ? try_rounded(search, declared, err) : try_exact(search, err)))
+    if (!(declared != ELEMENT_F64 ? try_declared(search, declared, err) : try_exact(search, err)))
         return false;
-    return search->verdict != API_VERDICT_UNEXPLAINED || nearest_find(search, err);
+    if (is_explained(search) && search->verdict != API_VERDICT_ROUNDING)
+        search->verdict = API_VERDICT_EXPLAINED;
+    return is_explained(search) || nearest_find(search, err);
 }
 
 bool search_run(struct search *search, struct arena *arena, struct error *err)

@@ -65,6 +65,12 @@ bool search_run(struct search *search, struct arena *arena, struct error *err) _
 /* Fills the sample from token_errors. */
 void sample_choose(struct search *search);
 
+/* Whether a convention is tried as one: it is among those asked for, and explains more than rounding. */
+bool search_has(const struct search *search, size_t convention);
+
+/* The request as it was asked, for conventions to change; variant_done. */
+void search_variant_init(const struct search *search, struct variant *ret);
+
 /* A variant of `choice` of a convention, on top of what the variant is already. False where there is none. */
 bool search_apply(struct variant *variant, const struct convention *convention, size_t choice);
 
@@ -78,8 +84,8 @@ bool search_compare_all(struct search *search, struct variant *variant, bool agr
 
 void search_explain(struct search *search, const struct variant *variant, const struct difference differences[RESULTS]);
 
-/* Tries rounding. `type` ELEMENT_F64: every type. Returns false with err set, or *ret_found.  */
-bool rounding_try(struct search *search, enum element_type type, bool *ret_found, struct error *err);
+/* Tries rounding, which then is the explanation and the verdict. `type` ELEMENT_F64: every type. */
+bool rounding_try(struct search *search, enum element_type type, struct error *err);
 
 /* Widens the tolerances by what storing everything in the type would change. */
 bool rounding_widen(struct search *search, enum element_type type, struct error *err);

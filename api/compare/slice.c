@@ -154,10 +154,10 @@ static bool core_compute(struct slice *slice, struct variant *variant, size_t fi
 /* ---- what is needed of all tokens before one is finished ---- */
 
 /* The largest score of each key's column and its denominator, over all queries. */
-static bool column_sums(struct slice *slice, struct variant *variant, size_t capacity, struct error *err)
+static bool column_sums(struct slice *slice, struct variant *variant, struct error *err)
 {
     const struct plan *plan = &variant->plan;
-    const size_t columns = plan->B * plan->H * plan->Tk;
+    const size_t columns = plan->B * plan->H * plan->Tk, capacity = slice_capacity(slice, variant);
     variant->column_max = variant_alloc(variant, columns * sizeof(double));
     variant->column_sum = variant_alloc(variant, columns * sizeof(double));
     if (variant->column_max == NULL || variant->column_sum == NULL)
@@ -187,10 +187,10 @@ static bool compute_heads(struct slice *slice, struct variant *variant, size_t f
     return true;
 }
 
-static bool all_heads(struct slice *slice, struct variant *variant, size_t capacity, struct error *err)
+static bool all_heads(struct slice *slice, struct variant *variant, struct error *err)
 {
     const struct plan *plan = &variant->plan;
-    const size_t shape[4] = {plan->B, plan->H, plan->Tq, plan->Dv};
+    const size_t shape[4] = {plan->B, plan->H, plan->Tq, plan->Dv}, capacity = slice_capacity(slice, variant);
     struct tensor all = tensor_contiguous(NULL, DTYPE_F64, 4, shape);
     if ((all.data = variant_alloc(variant, tensor_count(&all) * sizeof(double))) == NULL)
         return error_set(err, ERROR_NO_MEMORY, "no memory left for the output of all heads");
@@ -340,11 +340,10 @@ size_t slice_capacity(const struct slice *slice, const struct variant *variant)
 bool slice_compute(struct slice *slice, struct variant *variant, size_t first, size_t count, struct error *err)
 {
     const struct deviation *d = &variant->deviation;
-    const size_t capacity = slice_capacity(slice, variant);
-    if (d->softmax == SOFTMAX_OVER_QUERIES && variant->column_max == NULL && !column_sums(slice, variant, capacity, err))
+    if (d->softmax == SOFTMAX_OVER_QUERIES && variant->column_max == NULL && !column_sums(slice, variant, err))
         return false;
     bool whole = slice->wanted[RESULT_OUTPUT] && d->output_merge == MERGE_VIEWED;
-    if (whole && variant->heads_output.data == NULL && !all_heads(slice, variant, capacity, err))
+    if (whole && variant->heads_output.data == NULL && !all_heads(slice, variant, err))
         return false;
     if (!compute_heads(slice, variant, first, count, err))
         return false;
