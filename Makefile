@@ -221,6 +221,8 @@ run_test = @scripts/run-test $(basename $@)
 # Those that take longest go first.
 UNIT_NAMES := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*_test.c))
 UNIT_NAMES := $(filter random_request_test bit_equality_test attention_test,$(UNIT_NAMES)) $(UNIT_NAMES)
+# Those that draw fewer cases in `make test`.
+LONG_NAMES := $(patsubst tests/unit/%.c,%,$(shell grep -lE '(environment|number)_(cases|step)' tests/unit/*_test.c))
 # Core's tests of drawn and large sizes run under AddressSanitizer; under valgrind, where they take minutes, the cases of api go through
 # the same code.
 VALGRIND_NAMES := $(filter-out attention_% random_request_test bit_equality_test composition_test compare_planted_test,$(UNIT_NAMES))
@@ -229,7 +231,7 @@ HTTP_QUICK := $(filter-out fairness lifecycle limits memory times,$(HTTP_NAMES))
 
 .PHONY: $(addprefix test-,unit unit-long http quick valgrind address undefined thread corpus replay clients sample browser tools) defects
 test-unit: $(UNIT_NAMES:%=$(L)/unit/%.totals)
-test-unit-long: $(UNIT_NAMES:%=$(L)/unit-long/%.totals)
+test-unit-long: $(LONG_NAMES:%=$(L)/unit-long/%.totals)
 test-valgrind: $(VALGRIND_NAMES:%=$(L)/valgrind/%.totals)
 test-http: $(HTTP_NAMES:%=$(L)/http/%.totals)
 test-quick: $(HTTP_QUICK:%=$(L)/http/%.totals)

@@ -15,7 +15,11 @@ void check_compute(const struct attention_case *c, struct case_results *r, const
 /* Every result asked for is within rounding of the oracle's, and so is the count of masked rows. */
 void check_against_oracle(const struct attention_case *c, struct case_results *r, const struct oracle_results *expected);
 
-/* The two above with results of drawn layouts, and the oracle in between. */
+/* The two above with results of drawn layouts; `expected` is the oracle's, for several checks of one case. */
+void check_case_expected(const struct attention_case *c, unsigned wanted, const struct executor *executor,
+                         const struct oracle_results *expected);
+
+/* The same, with the oracle asked for it. */
 void check_case(const struct attention_case *c, unsigned wanted, const struct executor *executor);
 
 /* Two arrays hold the same bits; any NaN counts as any other. `what` says which property it is that fails. */

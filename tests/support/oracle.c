@@ -155,9 +155,9 @@ static void score_pair(const struct inputs *in, struct oracle_results *ret, size
         score += bias;
         magnitude += fabs(bias);
     }
-    bool masked = oracle_is_masked(params, b, h, i, j);
-    ret->masked_scores[pair] = masked ? -INFINITY : score;
-    if (!masked)
+    ret->masked[pair] = oracle_is_masked(params, b, h, i, j);
+    ret->masked_scores[pair] = ret->masked[pair] ? -INFINITY : score;
+    if (!ret->masked[pair])
         ret->magnitudes[row] = fmax(ret->magnitudes[row], magnitude);
 }
 
@@ -167,21 +167,22 @@ static size_t soften_row(const struct inputs *in, struct oracle_results *ret, si
     const double *sinks = is_padding(in->params, b, i) ? NULL : in->params->sinks;
     size_t row = (b * in->H + h) * in->Tq + i, visible_count = 0;
     const double *s = ret->masked_scores + row * in->Tk;
+    const bool *masked = ret->masked + row * in->Tk;
     double *w = ret->weights + row * in->Tk;
     double largest = sinks ? sinks[h] : -INFINITY;
     for (size_t j = 0; j < in->Tk; j++) {
-        if (!oracle_is_masked(in->params, b, h, i, j)) {
+        if (!masked[j]) {
             visible_count++;
             largest = fmax(largest, s[j]);
         }
     }
     double denominator = sinks ? exp(sinks[h] - largest) : 0;
     for (size_t j = 0; j < in->Tk; j++) {
-        if (!oracle_is_masked(in->params, b, h, i, j))
+        if (!masked[j])
             denominator += w[j] = exp(s[j] - largest);
     }
     for (size_t j = 0; j < in->Tk && visible_count > 0; j++) {
-        if (!oracle_is_masked(in->params, b, h, i, j))
+        if (!masked[j])
             w[j] /= denominator;
     }
     if (visible_count > 0 || sinks)
@@ -196,7 +197,7 @@ static void mix_values(const struct inputs *in, struct oracle_results *ret, size
     size_t row = (b * in->H + h) * in->Tq + i, g = h / (in->H / in->Hkv);
     double *out = ret->output + row * in->Dv;
     for (size_t j = 0; j < in->Tk; j++) {
-        if (oracle_is_masked(in->params, b, h, i, j))
+        if (ret->masked[row * in->Tk + j])
             continue;
         double w = ret->weights[row * in->Tk + j];
         const double *v = in->value + ((b * in->Hkv + g) * in->Tk + j) * in->Dv;
@@ -241,6 +242,7 @@ void oracle_attention(const struct attention_params *params, struct oracle_resul
         .scores = test_alloc(pairs, sizeof(double)),
         .capped_scores = test_alloc(pairs, sizeof(double)),
         .masked_scores = test_alloc(pairs, sizeof(double)),
+        .masked = test_alloc(pairs, sizeof(bool)),
         .lse = test_alloc(rows, sizeof(double)),
         .entropy = test_alloc(rows, sizeof(double)),
         .key_sums = test_alloc(in.B * in.H * in.Tk, sizeof(double)),
@@ -259,11 +261,11 @@ void oracle_attention(const struct attention_params *params, struct oracle_resul
 /* The visible keys with the largest scores, ties by index; of a row that is NaN all are ties. */
 static void top_of_row(const struct attention_params *params, size_t top, struct oracle_results *results, size_t row)
 {
-    const size_t H = params->query.shape[1], Tq = params->query.shape[2], Tk = params->key.shape[2];
+    const size_t Tk = params->key.shape[2];
     const double *w = results->weights + row * Tk, *s = results->masked_scores + row * Tk;
     bool *taken = test_alloc(Tk, sizeof *taken), is_nan = false;
     for (size_t j = 0; j < Tk; j++) {
-        taken[j] = oracle_is_masked(params, row / Tq / H, row / Tq % H, row % Tq, j);
+        taken[j] = results->masked[row * Tk + j];
         is_nan |= isnan(w[j]);
     }
     for (size_t place = 0; place < top; place++) {
@@ -315,6 +317,7 @@ void oracle_results_done(struct oracle_results *results)
     free(results->scores);
     free(results->capped_scores);
     free(results->masked_scores);
+    free(results->masked);
     free(results->lse);
     free(results->entropy);
     free(results->key_sums);

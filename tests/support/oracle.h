@@ -18,6 +18,7 @@ struct oracle_results {
     double *scores;        /* [B,H,Tq,Tk] */
     double *capped_scores; /* [B,H,Tq,Tk] */
     double *masked_scores; /* [B,H,Tq,Tk] */
+    bool *masked;          /* [B,H,Tq,Tk] whether oracle_is_masked */
     double *lse;           /* [B,H,Tq] */
     double *entropy;       /* [B,H,Tq] */
     double *key_sums;      /* [B,H,Tk] */

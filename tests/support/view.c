@@ -116,21 +116,32 @@ static void index_advance(const struct tensor *view, size_t *index)
     }
 }
 
+static double value_at(enum dtype dtype, const void *at)
+{
+    switch (dtype) {
+    case DTYPE_F32:
+        return (double)*(const float *)at;
+    case DTYPE_F64:
+        return *(const double *)at;
+    case DTYPE_I64:
+        return (double)*(const int64_t *)at;
+    case DTYPE_BOOL:
+        break;
+    }
+    return *(const unsigned char *)at;
+}
+
 double *view_values(const struct tensor *view)
 {
-    size_t count = element_count(view->rank, view->shape);
+    const size_t count = element_count(view->rank, view->shape), last = view->rank - 1;
+    const size_t row = view->rank > 0 ? view->shape[last] : 1;
+    const ptrdiff_t step = view->rank > 0 ? view->stride[last] * (ptrdiff_t)dtype_bytes(view->dtype) : 0;
     double *values = test_alloc(count, sizeof *values);
     size_t index[TENSOR_RANK_MAX] = {0};
-    for (size_t k = 0; k < count; k++, index_advance(view, index)) {
-        const void *at = view_at(view, index);
-        if (view->dtype == DTYPE_F32)
-            values[k] = (double)*(const float *)at;
-        else if (view->dtype == DTYPE_F64)
-            values[k] = *(const double *)at;
-        else if (view->dtype == DTYPE_I64)
-            values[k] = (double)*(const int64_t *)at;
-        else
-            values[k] = *(const unsigned char *)at;
+    for (size_t k = 0; k < count; k += row) {
+        const unsigned char *at = view_at(view, index);
+        for (size_t j = 0; j < row; j++, index_advance(view, index))
+            values[k + j] = value_at(view->dtype, at + (ptrdiff_t)j * step);
     }
     return values;
 }
