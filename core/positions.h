@@ -1,5 +1,5 @@
 /* positions.h: where tokens stand, and what they belong to. Every rule that depends on distance or order counts from positions, never from indices: the
- * causal mask, windows, ALiBi, RoPE.
+ * causal mask, windows, ALiBi, relative biases, RoPE.
  *
  * Queries have one such description and keys another (attention_params). A key's index counts from the first key of its item, the
  * past included; so key i of the new ones is token Tpast + i. Positions may be negative: that does not make them padding.
@@ -26,6 +26,14 @@ static inline int64_t position_add(int64_t a, int64_t b)
     int64_t sum;
     if (!__builtin_add_overflow(a, b, &sum))
         return sum;
+    return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static inline int64_t position_difference(int64_t a, int64_t b)
+{
+    int64_t difference;
+    if (!__builtin_sub_overflow(a, b, &difference))
+        return difference;
     return a < 0 ? INT64_MIN : INT64_MAX;
 }
 

@@ -3,9 +3,9 @@
  *   out[b,h,i,:] = sum_j softmax_j(s[b,h,i,j]) * v[b,g,j,:]       (Vaswani et al. 2017, eq. 1)
  *   s[b,h,i,j]   = scale * q[b,h,i,:].k[b,g,j,:]                  g = h / (H/Hkv): grouped heads (Ainslie et al. 2023)
  *
- * The stages of a score, in order: scale; softcap cap*tanh(s/cap); + additive mask; + ALiBi -slope[h]*|p - c|
- * (Press et al. 2022); masks; softmax, with a sink's exp(sink[h]) in the denominator. p is the position of query i, c that of key
- * j (core/positions.h). The key is masked for the query where the boolean mask is 0, the additive mask is -infinity, or a rule says so:
+ * The stages of a score, in order: scale, times the query's own; + bias, + the relative bias of c - p; softcap cap*tanh(s/cap);
+ * + additive mask; + ALiBi -slope[h]*|p - c| (Press et al. 2022); masks; softmax, with a sink's exp(sink[h]) in the denominator. p is the
+ * position of query i, c that of key j (core/positions.h). The key is masked for the query where the boolean mask is 0, the additive mask is -infinity, or a rule says so:
  *   causal             c > p, unless c < prefix_lengths[b], or both are of one span, whose id is not negative
  *   window_left/right  c < p - window_left or c > p + window_right, unless c < num_sink_tokens
  *   chunk_size         c / chunk_size and p / chunk_size differ, rounded down
@@ -39,6 +39,7 @@
 #include "core/error.h"
 #include "core/executor.h"
 #include "core/positions.h"
+#include "core/relative_bias.h"
 #include "core/tensor.h"
 
 /* A part of an item that is packed of several: queries [first_query, first_query + queries), and keys likewise. */
@@ -48,8 +49,10 @@ struct attention_sequence {
 
 struct attention_params {
     struct tensor query, key, value;
-    double scale;   /* finite */
-    double softcap; /* > 0, or 0 for none */
+    double scale;               /* finite */
+    const double *query_scales; /* [B,Tq], finite: multiply scale; NULL: none */
+    size_t query_scale_stride;  /* from item to item: Tq, or 0 where all share the same */
+    double softcap;             /* > 0, or 0 for none */
     bool causal;
     int64_t window_left, window_right; /* positions visible before and after the query's; -1: unbounded */
     int64_t num_sink_tokens;           /* positions below it are visible outside of the window; 0: none */
@@ -64,9 +67,11 @@ struct attention_params {
     const size_t *query_lengths; /* [B], each <= Tq; NULL: all Tq */
     const size_t *key_lengths;   /* [B], each <= Tk; NULL: all Tk */
     struct tensor mask; /* (B,H,Tq,Tk), usually broadcast: bool, 1 = may attend, or the inputs' dtype, added; data NULL: none */
-    const double *alibi_slopes; /* [H]; NULL: none */
-    const double *sinks;        /* [H]; NULL: none */
-    bool lse_base_2;            /* lse is a logarithm to base 2, else natural */
+    struct tensor bias; /* (B,H,Tq,Tk), usually broadcast: the inputs' dtype, finite; data NULL: none */
+    const struct relative_bias *relative_bias; /* NULL: none */
+    const double *alibi_slopes;                /* [H]; NULL: none */
+    const double *sinks;                       /* [H]; NULL: none */
+    bool lse_base_2;                           /* lse is a logarithm to base 2, else natural */
 };
 
 /* The part of queries and keys that results with a number for each pair are stored of. No other result depends on it. */
@@ -84,7 +89,7 @@ struct attention_results {
     struct tensor weights;       /* (B,H,Tq,Tk) */
     struct tensor mean_weights;  /* (B,Tq,Tk), the mean over H */
     struct tensor scores;        /* (B,H,Tq,Tk), scale * q.k */
-    struct tensor capped_scores; /* (B,H,Tq,Tk), after softcap */
+    struct tensor capped_scores; /* (B,H,Tq,Tk), after biases and softcap */
     struct tensor masked_scores; /* (B,H,Tq,Tk), what softmax sees; -infinity where masked */
     struct tensor lse;           /* (B,H,Tq), the logarithm of the row's denominator */
 

@@ -79,7 +79,8 @@ static void NAME(keys_elsewhere)(struct NAME(state) *state, size_t first, size_t
             if (scores->data != NULL)
                 NAME(selected_row)(state, scores, r)[place * scores->stride[3]] = (ELEMENT)score;
             if (capped->data != NULL)
-                NAME(selected_row)(state, capped, r)[place * capped->stride[3]] = (ELEMENT)exact_capped_score(plan, score);
+                NAME(selected_row)(state, capped, r)[place * capped->stride[3]] = (ELEMENT)exact_capped_score(
+                    plan, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r), j, score);
         }
     }
 }

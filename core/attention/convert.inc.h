@@ -23,6 +23,35 @@ static bool NAME(to_reals)(REAL *to, const ELEMENT *from, ptrdiff_t stride, size
     return rest == 0;
 }
 
+/* to[i] += from[i] */
+static void NAME(add_elements)(REAL *to, const ELEMENT *from, ptrdiff_t stride, size_t count)
+{
+    size_t i = 0;
+    for (; i + 4 <= count && stride == 1; i += 4) {
+        NAME(elements) elements;
+        NAME(reals) sums;
+        memcpy(&elements, from + i, sizeof elements);
+        memcpy(&sums, to + i, sizeof sums);
+        sums += __builtin_convertvector(elements, NAME(reals));
+        memcpy(to + i, &sums, sizeof sums);
+    }
+    for (; i < count; i++)
+        to[i] += (REAL)from[(ptrdiff_t)i * stride];
+}
+
+static void NAME(add_constant)(REAL *to, REAL addend, size_t count)
+{
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        NAME(reals) sums;
+        memcpy(&sums, to + i, sizeof sums);
+        sums += addend;
+        memcpy(to + i, &sums, sizeof sums);
+    }
+    for (; i < count; i++)
+        to[i] += addend;
+}
+
 static void NAME(to_elements)(ELEMENT *to, ptrdiff_t stride, const REAL *from, size_t count)
 {
     size_t i = 0;

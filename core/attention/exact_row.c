@@ -26,12 +26,20 @@ double exact_score(const struct attention_plan *plan, size_t b, size_t h, size_t
     double dot = 0;
     for (size_t d = 0; d < plan->D; d++)
         dot += element(&params->query, q, d) * element(&params->key, k, d);
-    return params->scale * dot;
+    double own = params->query_scales == NULL ? 1 : params->query_scales[b * params->query_scale_stride + i];
+    return params->scale * own * dot;
 }
 
-double exact_capped_score(const struct attention_plan *plan, double score)
+double exact_capped_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j, double score)
 {
-    double cap = plan->params->softcap;
+    const struct attention_params *params = plan->params;
+    double cap = params->softcap;
+    if (params->bias.data != NULL)
+        score += element(&params->bias, tensor_row(&params->bias, b, h, i), j);
+    if (params->relative_bias != NULL)
+        score += relative_bias_at(
+            params->relative_bias, h,
+            position_difference(positions_at(&params->key_positions, b, j), positions_at(&params->query_positions, b, i)));
     return cap > 0 ? cap * tanh(score / cap) : score;
 }
 
@@ -39,7 +47,7 @@ double exact_capped_score(const struct attention_plan *plan, double score)
 static double masked_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j)
 {
     const struct attention_params *params = plan->params;
-    double score = exact_capped_score(plan, exact_score(plan, b, h, i, j));
+    double score = exact_capped_score(plan, b, h, i, j, exact_score(plan, b, h, i, j));
     if (params->mask.data != NULL && params->mask.dtype != DTYPE_BOOL)
         score += element(&params->mask, tensor_row(&params->mask, b, h, i), j);
     if (params->alibi_slopes != NULL)

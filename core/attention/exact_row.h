@@ -14,8 +14,8 @@ double exact_weight(const struct attention_plan *plan, size_t b, size_t h, size_
 /* The output alone, of a row whose scores are finite: the other results then don't depend on whether it is asked for. */
 void exact_row_output(const struct attention_plan *plan, size_t b, size_t h, size_t i);
 
-/* scale * q.k of one pair, and the same after softcap. */
+/* scale * q.k of one pair, and what biases and softcap make of such a score. */
 double exact_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j);
-double exact_capped_score(const struct attention_plan *plan, double score);
+double exact_capped_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j, double score);
 
 #endif

@@ -128,7 +128,8 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
     plan->weights_dtype = plan->weights_in_place ? params->query.dtype : plan->work;
     plan->stages_wanted = plan->weights_wanted || results->scores.data != NULL || results->capped_scores.data != NULL ||
                           results->masked_scores.data != NULL;
-    plan->raw_scores = params->softcap <= 0 && params->mask.data == NULL && params->alibi_slopes == NULL;
+    plan->raw_scores = params->softcap <= 0 && params->bias.data == NULL && params->relative_bias == NULL &&
+                       params->mask.data == NULL && params->alibi_slopes == NULL;
     const struct tensor *top = results->top_indices.data != NULL ? &results->top_indices : &results->top_weights;
     plan->top = top->data == NULL ? 0 : top->shape[3];
     plan->row_reductions = plan->top > 0 || results->entropy.data != NULL || results->key_sums.data != NULL ||
@@ -157,6 +158,7 @@ void attention_plan_check(const struct attention_plan *plan)
     assert(params->query.dtype != DTYPE_BOOL && params->key.dtype == params->query.dtype);
     assert(params->value.dtype == params->query.dtype);
     assert(params->mask.data == NULL || params->mask.dtype == DTYPE_BOOL || params->mask.dtype == params->query.dtype);
+    assert(params->bias.data == NULL || params->bias.dtype == params->query.dtype);
     assert(plan->D <= INT_MAX && plan->Dv <= INT_MAX);
     (void)params;
 }

@@ -81,10 +81,39 @@ static void NAME(store_stage_exact)(const struct NAME(state) *state, const struc
             continue;
         ELEMENT *to = NAME(selected_row)(state, t, r);
         for (size_t j = first; j < end; j++) {
-            double score = exact_score(plan, block->b, NAME(row_head)(state, r), NAME(row_query)(state, r), j);
+            size_t h = NAME(row_head)(state, r), i = NAME(row_query)(state, r);
+            double score = exact_score(plan, block->b, h, i, j);
             ptrdiff_t at = (ptrdiff_t)(j - plan->selection.key_first) * t->stride[3];
-            to[at] = (ELEMENT)(capped ? exact_capped_score(plan, score) : score);
+            to[at] = (ELEMENT)(capped ? exact_capped_score(plan, block->b, h, i, j, score) : score);
         }
+    }
+}
+
+static void NAME(stage_bias)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r)
+{
+    const struct tensor *bias = &state->plan->params->bias;
+    const ELEMENT *from = NAME(result_row)(state, bias, r);
+    ptrdiff_t stride = bias->stride[3];
+    NAME(add_elements)(NAME(score_row)(state, tile, r), from + (ptrdiff_t)tile->first * stride, stride, tile->count);
+}
+
+/* The offsets of keys that stand one after the other rise by 1: from one range's start to the next all get the same. */
+static void NAME(stage_relative_bias)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r)
+{
+    const struct attention_params *params = state->plan->params;
+    const struct relative_bias *bias = params->relative_bias;
+    const double *table = bias->table + NAME(row_head)(state, r);
+    int64_t position = positions_at(&params->query_positions, state->block->b, NAME(row_query)(state, r));
+    bool consecutive = params->key_positions.given == NULL;
+    REAL *row = NAME(score_row)(state, tile, r);
+    for (size_t j = 0, count; j < tile->count; j += count) {
+        int64_t key = positions_at(&params->key_positions, state->block->b, tile->first + j);
+        int64_t offset = position_difference(key, position);
+        size_t range = relative_bias_find(bias, offset);
+        bool last = range + 1 == bias->count;
+        uint64_t rest = last ? SIZE_MAX : (uint64_t)bias->ranges[range + 1].start - (uint64_t)offset;
+        count = consecutive ? size_min(tile->count - j, rest) : 1;
+        NAME(add_constant)(row + j, (REAL)table[bias->ranges[range].bucket * bias->stride], count);
     }
 }
 
@@ -97,9 +126,10 @@ static void NAME(stage_softcap)(struct NAME(state) *state, const struct NAME(til
         plan->kernels->KERNEL(softcap_row)(NAME(score_row)(state, tile, r), tile->count, (REAL)plan->params->softcap);
 }
 
-/* scale * q.k and softcap, and their results. ret_max: only for a full tile, else NULL. */
+/* scale * q.k, biases and softcap, and their results. ret_max: only for a full tile, else NULL. */
 static void NAME(stages_before_mask)(struct NAME(state) *state, const struct NAME(tile) *tile, REAL *ret_max)
 {
+    const struct attention_params *params = state->plan->params;
     const struct attention_results *results = state->plan->results;
     if (state->plan->split_kv)
         NAME(scores_unpacked)(state, tile);
@@ -107,7 +137,11 @@ static void NAME(stages_before_mask)(struct NAME(state) *state, const struct NAM
         NAME(scores_packed)(state, tile, ret_max);
     if (state->stored && results->scores.data != NULL)
         NAME(store_stage_exact)(state, tile, &results->scores, false);
-    if (state->plan->params->softcap > 0)
+    for (size_t r = tile->row; params->bias.data != NULL && r < tile->row + tile->rows; r++)
+        NAME(stage_bias)(state, tile, r);
+    for (size_t r = tile->row; params->relative_bias != NULL && r < tile->row + tile->rows; r++)
+        NAME(stage_relative_bias)(state, tile, r);
+    if (params->softcap > 0)
         NAME(stage_softcap)(state, tile);
     if (state->stored && results->capped_scores.data != NULL)
         NAME(store_stage_exact)(state, tile, &results->capped_scores, true);

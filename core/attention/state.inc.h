@@ -158,15 +158,21 @@ static void NAME(queries_pack)(struct NAME(state) *state)
 {
     const struct attention_plan *plan = state->plan;
     const struct tensor *query = &plan->params->query;
+    const double *scales = plan->params->query_scales;
+    size_t item = state->block->b * plan->params->query_scale_stride;
     for (size_t r = 0; r < state->block->rows; r++) {
         const ELEMENT *row = NAME(result_row)(state, query, r);
+        REAL factor = scales == NULL ? 1 : (REAL)scales[item + NAME(row_query)(state, r)];
         for (size_t first = 0; first < plan->D; first += KERNEL_DEPTH_MAX) {
             REAL *to = state->queries + (first / KERNEL_DEPTH_MAX * QUERY_TILE + r) * KERNEL_ROW_STRIDE;
             size_t count = size_min(KERNEL_DEPTH_MAX, plan->D - first);
-            if (sizeof(ELEMENT) == sizeof(REAL) && query->stride[3] == 1) /* a copy: GCC's own waits for each row's memory */
-                (void)plan->kernels->KERNEL(scale_row)(to, (const REAL *)row + first, count, 1);
+            bool in_place = sizeof(ELEMENT) == sizeof(REAL) && query->stride[3] == 1;
+            if (in_place) /* by a kernel: GCC's own copy waits for each row's memory */
+                (void)plan->kernels->KERNEL(scale_row)(to, (const REAL *)row + first, count, factor);
             else
                 (void)NAME(to_reals)(to, row + (ptrdiff_t)first * query->stride[3], query->stride[3], count);
+            if (!in_place && scales != NULL)
+                (void)plan->kernels->KERNEL(scale_row)(to, to, count, factor);
         }
     }
 }

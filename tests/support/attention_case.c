@@ -179,46 +179,105 @@ static void draw_heads(struct attention_case *c, struct draw *draw)
     }
 }
 
-/* Draws each axis of the mask's memory to be there or broadcast, then fills what is there. */
-static void draw_mask(struct attention_case *c, struct draw *draw)
+/* A view of B, H, Tq and Tk, each axis of whose memory is drawn to be there or broadcast. */
+struct pairs {
+    struct tensor view;
+    size_t count;
+    double *values; /* to be stored: [count] */
+};
+
+static struct pairs draw_pairs(struct attention_case *c, struct draw *draw, enum dtype dtype)
 {
     const struct attention_dims *n = &c->dims;
     const size_t whole[] = {n->B, n->H, n->Tq, n->Tk};
     size_t shape[4];
     for (size_t axis = 0; axis < 4; axis++)
         shape[axis] = draw_chance(draw, 0.4) && whole[axis] > 0 ? 1 : whole[axis];
-    bool added = (c->options & CASE_ADDED_MASK) != 0;
-    enum dtype dtype = added ? n->dtype : DTYPE_BOOL;
-    struct tensor view = (c->options & CASE_STRIDES) ? view_drawn(&c->pool, dtype, 4, shape, draw, 0)
-                                                     : view_contiguous(&c->pool, dtype, 4, shape);
-    size_t count = shape[0] * shape[1] * shape[2] * shape[3];
-    double *values = test_alloc(count, sizeof *values);
-    static const double ban_chances[] = {0.02, 0.3, 0.7, 0.98};
-    double ban_chance = ban_chances[draw_size(draw, 0, 3)];
-    for (size_t k = 0; k < count; k++) {
-        bool masked = draw_chance(draw, ban_chance);
-        if (added)
-            values[k] = masked ? -INFINITY : draw_normal(draw);
-        else
-            values[k] = !masked;
-    }
-    view_store(&view, values);
-    free(values);
+    struct pairs pairs = {.count = shape[0] * shape[1] * shape[2] * shape[3]};
+    pairs.view = (c->options & CASE_STRIDES) ? view_drawn(&c->pool, dtype, 4, shape, draw, 0)
+                                             : view_contiguous(&c->pool, dtype, 4, shape);
+    pairs.values = test_alloc(pairs.count, sizeof *pairs.values);
+    return pairs;
+}
+
+/* Stores the values, and broadcasts the view. */
+static struct tensor pairs_store(const struct attention_case *c, struct pairs *pairs)
+{
+    const struct attention_dims *n = &c->dims;
+    const size_t whole[] = {n->B, n->H, n->Tq, n->Tk};
+    view_store(&pairs->view, pairs->values);
+    free(pairs->values);
     for (size_t axis = 0; axis < 4; axis++) {
-        if (shape[axis] != whole[axis]) {
-            view.shape[axis] = whole[axis];
-            view.stride[axis] = 0;
+        if (pairs->view.shape[axis] != whole[axis]) {
+            pairs->view.shape[axis] = whole[axis];
+            pairs->view.stride[axis] = 0;
         }
     }
-    c->params.mask = view;
+    return pairs->view;
+}
+
+static void draw_mask(struct attention_case *c, struct draw *draw)
+{
+    bool added = (c->options & CASE_ADDED_MASK) != 0;
+    struct pairs pairs = draw_pairs(c, draw, added ? c->dims.dtype : DTYPE_BOOL);
+    static const double ban_chances[] = {0.02, 0.3, 0.7, 0.98};
+    double ban_chance = ban_chances[draw_size(draw, 0, 3)];
+    for (size_t k = 0; k < pairs.count; k++) {
+        bool masked = draw_chance(draw, ban_chance);
+        if (added)
+            pairs.values[k] = masked ? -INFINITY : draw_normal(draw);
+        else
+            pairs.values[k] = !masked;
+    }
+    c->params.mask = pairs_store(c, &pairs);
+}
+
+static double rounded(const struct attention_case *c, double x)
+{
+    return c->dims.dtype == DTYPE_F32 ? (double)(float)x : x;
+}
+
+static void draw_relative_bias(struct attention_case *c, struct draw *draw)
+{
+    size_t H = c->dims.H;
+    c->bidirectional = draw_chance(draw, 0.5);
+    c->buckets = 2 * draw_size(draw, c->bidirectional ? 2 : 1, 16);
+    c->max_distance = (int64_t)(relative_bias_exact(c->buckets, c->bidirectional) + draw_size(draw, 1, 140));
+    c->table = test_alloc(c->buckets * H, sizeof *c->table);
+    for (size_t k = 0; k < c->buckets * H; k++)
+        c->table[k] = rounded(c, draw_normal(draw));
+    c->ranges = test_alloc(c->buckets, sizeof *c->ranges);
+    size_t count = relative_bias_ranges(c->buckets, c->bidirectional, c->max_distance, c->ranges);
+    c->relative_bias = (struct relative_bias){.ranges = c->ranges, .count = count, .table = c->table, .stride = H};
+    c->params.relative_bias = &c->relative_bias;
+}
+
+static void draw_terms(struct attention_case *c, struct draw *draw)
+{
+    if (c->options & CASE_BIAS) {
+        struct pairs pairs = draw_pairs(c, draw, c->dims.dtype);
+        for (size_t k = 0; k < pairs.count; k++)
+            pairs.values[k] = draw_normal(draw);
+        c->params.bias = pairs_store(c, &pairs);
+    }
+    if (c->options & CASE_RELATIVE_BIAS)
+        draw_relative_bias(c, draw);
+    if (c->options & CASE_QUERY_SCALES) {
+        bool shared = draw_chance(draw, 0.5);
+        size_t count = (shared ? 1 : c->dims.B) * c->dims.Tq;
+        c->params.query_scales = c->query_scales = test_alloc(count, sizeof *c->query_scales);
+        c->params.query_scale_stride = shared ? 0 : c->dims.Tq;
+        for (size_t k = 0; k < count; k++)
+            c->query_scales[k] = draw_chance(draw, 0.1) ? 0 : rounded(c, 1 + 0.5 * draw_normal(draw));
+    }
 }
 
 static void describe(struct attention_case *c)
 {
-    static const char *const names[] = {"causal",  "offsets",         "lengths",       "window",        "softcap",
-                                        "alibi",   "sinks",           "bool mask",     "added mask",    "scale",
-                                        "strides", "query positions", "key positions", "query lengths", "segments",
-                                        "spans",   "prefix",          "chunks",        "sink tokens",   "sequences"};
+    static const char *const names[] = {
+        "causal",     "offsets", "lengths",     "window",          "softcap",       "alibi",         "sinks",       "bool mask",
+        "added mask", "scale",   "strides",     "query positions", "key positions", "query lengths", "segments",    "spans",
+        "prefix",     "chunks",  "sink tokens", "sequences",       "bias",          "relative bias", "query scales"};
     const struct attention_dims *n = &c->dims;
     size_t used = (size_t)snprintf(
         c->text, sizeof c->text, "seed %" PRIu64 " %s float%zu B %zu H %zu/%zu Tq %zu Tk %zu D %zu Dv %zu", c->seed,
@@ -248,6 +307,7 @@ void attention_case_init(struct attention_case *c, const struct attention_dims *
     draw_heads(c, &draw);
     if (options & (CASE_BOOL_MASK | CASE_ADDED_MASK))
         draw_mask(c, &draw);
+    draw_terms(c, &draw);
 }
 
 void attention_case_done(struct attention_case *c)
@@ -264,13 +324,17 @@ void attention_case_done(struct attention_case *c)
     free(c->key_lengths);
     free(c->alibi_slopes);
     free(c->sinks);
+    free(c->query_scales);
+    free(c->table);
+    free(c->ranges);
 }
 
 struct attention_case attention_case_item(const struct attention_case *c, size_t b)
 {
     struct attention_case item = *c;
-    struct tensor *const inputs[] = {&item.params.query, &item.params.key, &item.params.value, &item.params.mask};
-    for (size_t k = 0; k < 4; k++) {
+    struct tensor *const inputs[] = {&item.params.query, &item.params.key, &item.params.value, &item.params.mask,
+                                     &item.params.bias};
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++) {
         if (inputs[k]->data)
             *inputs[k] = view_slice(inputs[k], 0, b, 1);
     }
@@ -292,6 +356,8 @@ struct attention_case attention_case_item(const struct attention_case *c, size_t
         item.params.query_lengths += b;
     if (item.params.key_lengths)
         item.params.key_lengths += b;
+    if (item.params.query_scales)
+        item.params.query_scales += b * item.params.query_scale_stride;
     item.dims.B = 1;
     return item;
 }

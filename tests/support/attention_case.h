@@ -45,9 +45,13 @@ enum case_option {
     CASE_CHUNKS = 1 << 17,
     CASE_SINK_TOKENS = 1 << 18,
     CASE_SEQUENCES = 1 << 19, /* items of one alone: the tokens are packed of several sequences, empty ones among them */
+    CASE_BIAS = 1 << 20,      /* broadcast along drawn axes */
+    CASE_RELATIVE_BIAS = 1 << 21,
+    CASE_QUERY_SCALES = 1 << 22, /* 0 and negative ones too */
 };
 #define CASE_OPTIONS_ALL ((1U << 14) - 1) /* without the rules that follow, which together mask most rows */
 #define CASE_RULES (((1U << 20) - 1) & ~CASE_OPTIONS_ALL)
+#define CASE_TERMS (CASE_BIAS | CASE_RELATIVE_BIAS | CASE_QUERY_SCALES)
 
 struct attention_case {
     struct attention_params params;
@@ -59,7 +63,12 @@ struct attention_case {
     int64_t *ids[4]; /* segments of queries and keys, spans of queries and keys */
     struct attention_sequence *sequences;
     size_t *query_lengths, *key_lengths;
-    double *alibi_slopes, *sinks;
+    double *alibi_slopes, *sinks, *query_scales, *table;
+    struct relative_bias relative_bias;
+    struct relative_bias_range *ranges;
+    bool bidirectional; /* of the relative bias, and what else says its buckets */
+    size_t buckets;
+    int64_t max_distance;
     char text[400]; /* the case in words, for a failure's message; the kernels are those in use at its init */
 };
 

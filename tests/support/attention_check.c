@@ -14,7 +14,7 @@
 #define MAGNITUDE_FREE 4.0
 
 /* These options take a case out of what the promise is about. */
-#define CASE_NOT_UNIT_VARIANCE (CASE_SCALE | CASE_ALIBI | CASE_ADDED_MASK)
+#define CASE_NOT_UNIT_VARIANCE (CASE_SCALE | CASE_ALIBI | CASE_ADDED_MASK | CASE_TERMS)
 
 void check_compute(const struct attention_case *c, struct case_results *r, const struct executor *executor)
 {

@@ -11,6 +11,7 @@ struct inputs {
     size_t B, H, Hkv, Tq, Tk, D, Dv;
     double *query, *key, *value;
     double *mask; /* [B,H,Tq,Tk] of the additive kind, else NULL */
+    double *bias; /* the same, or NULL */
 };
 
 static void inputs_init(struct inputs *in, const struct attention_params *params)
@@ -28,6 +29,7 @@ static void inputs_init(struct inputs *in, const struct attention_params *params
     in->value = view_values(&params->value);
     bool additive = params->mask.data && params->mask.dtype != DTYPE_BOOL;
     in->mask = additive ? view_values(&params->mask) : NULL;
+    in->bias = params->bias.data ? view_values(&params->bias) : NULL;
 }
 
 static void inputs_done(struct inputs *in)
@@ -36,6 +38,7 @@ static void inputs_done(struct inputs *in)
     free(in->key);
     free(in->value);
     free(in->mask);
+    free(in->bias);
 }
 
 static int64_t position_of(const struct positions *positions, size_t b, size_t i)
@@ -126,6 +129,33 @@ bool oracle_is_masked(const struct attention_params *params, size_t b, size_t h,
            window_bans(params, b, i, j) || part_bans(params, b, i, j) || (params->key_lengths && j >= params->key_lengths[b]);
 }
 
+/* The row of the table that the offset, key position - query position, goes by: the range that it lies in. */
+static size_t bucket_of(const struct relative_bias *bias, int64_t offset)
+{
+    size_t found = 0;
+    for (size_t k = 0; k < bias->count; k++)
+        if (bias->ranges[k].start <= offset)
+            found = bias->ranges[k].bucket;
+    return found;
+}
+
+/* What is added before the softcap; its magnitude, too. */
+static double biases_of(const struct inputs *in, size_t b, size_t h, size_t i, size_t j, double *magnitude)
+{
+    const struct attention_params *params = in->params;
+    const struct relative_bias *relative = params->relative_bias;
+    double sum = 0;
+    if (in->bias)
+        sum = in->bias[((b * in->H + h) * in->Tq + i) * in->Tk + j];
+    *magnitude += fabs(sum);
+    if (relative) {
+        double added = relative->table[bucket_of(relative, -distance_behind(params, b, i, j)) * relative->stride + h];
+        *magnitude += fabs(added);
+        sum += added;
+    }
+    return sum;
+}
+
 /* The score of one query and one key through all stages before the softmax. */
 static void score_pair(const struct inputs *in, struct oracle_results *ret, size_t b, size_t h, size_t i, size_t j)
 {
@@ -139,9 +169,13 @@ static void score_pair(const struct inputs *in, struct oracle_results *ret, size
         dot += q[d] * k[d];
         absolute += fabs(q[d] * k[d]);
     }
-    double score = params->scale * dot;
-    double magnitude = fabs(params->scale) * absolute;
+    double scale = params->scale;
+    if (params->query_scales)
+        scale *= params->query_scales[b * params->query_scale_stride + i];
+    double score = scale * dot;
+    double magnitude = fabs(scale) * absolute;
     ret->scores[pair] = score;
+    score += biases_of(in, b, h, i, j, &magnitude);
     ret->pair_magnitudes[pair] = magnitude;
     if (params->softcap > 0)
         score = params->softcap * tanh(score / params->softcap);

@@ -28,10 +28,10 @@ struct oracle_results {
     double *pooled_weights;            /* [B,H,m,n] */
 
     /* [B,H,Tq]: the most that the terms of one score of the row add up to in absolute value, |scale| * sum_d |q_d k_d| +
-     * |mask| + |alibi|, over the keys that are not masked; at least |sink|. A score's rounding error is proportional
+     * |biases| + |mask| + |alibi|, over the keys that are not masked; at least |sink|. A score's rounding error is proportional
      * to it. */
     double *magnitudes;
-    double *pair_magnitudes; /* [B,H,Tq,Tk]: |scale| * sum_d |q_d k_d|, of masked keys too */
+    double *pair_magnitudes; /* [B,H,Tq,Tk]: |scale| * sum_d |q_d k_d| + |biases|, of masked keys too */
     size_t masked_row_count;
 };
 

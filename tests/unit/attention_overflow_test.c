@@ -160,6 +160,21 @@ static void extremes_with_bans(void **state)
     }
 }
 
+/* Products that overflow and are scaled back to a few units, where terms of a few units count. */
+static void biases_and_query_scales_of_overflows(void **state)
+{
+    (void)state;
+    static const struct extreme overflows[] = {
+        {{0x1p100, -0x1p100, 1}, {0x1p28, 0, -0x1p28, 0x1p27}, 0, 0x1p-126, 0},
+        {{0x1p100, -0x1p100, 1}, {0x1p28, 0, -0x1p28, 0x1p27}, 0, 0x1p-126, 4},
+    };
+    static const unsigned options[] = {CASE_BIAS, CASE_RELATIVE_BIAS | CASE_OFFSETS, CASE_QUERY_SCALES, CASE_TERMS};
+    for (size_t k = 0; k < 24; k++) {
+        kernel_in_turn(k / 8);
+        check_extreme(&overflows[k % 2], DTYPE_F32, 40, 1, options[k / 2 % 4], 2 * k);
+    }
+}
+
 /* The smallest and largest finite numbers as masks, as libraries write them for "masked": finite, so added. */
 static void finite_sentinels_in_the_mask(void **state)
 {
@@ -314,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extremes_equal_the_oracle),
         cmocka_unit_test(extremes_with_bans),
+        cmocka_unit_test(biases_and_query_scales_of_overflows),
         cmocka_unit_test(finite_sentinels_in_the_mask),
         cmocka_unit_test(sums_that_overflow),
         cmocka_unit_test(overflow_stays_in_its_row),

@@ -48,7 +48,7 @@ static unsigned draw_options(struct draw *draw)
 {
     double chance = draw_unit(draw);
     unsigned options = 0;
-    for (unsigned option = 1; option < (CASE_OPTIONS_ALL | CASE_RULES); option <<= 1) {
+    for (unsigned option = 1; option <= CASE_TERMS; option <<= 1) {
         if (draw_chance(draw, (option & CASE_RULES) ? chance / 3 : chance))
             options |= option;
     }

@@ -1,4 +1,4 @@
-/* The rules that say what a query may see, over several tiles of keys and blocks of queries, against the oracle. */
+/* The rules that say what a query may see, and the terms of a score, over several tiles of keys and blocks of queries, against the oracle. */
 #include "core/attention/plan.h"
 #include "tests/support/attention_case.h"
 #include "tests/support/attention_check.h"
@@ -35,8 +35,8 @@ static void each_rule(void **state)
     (void)state;
     static const unsigned beside[] = {0, CASE_CAUSAL, CASE_WINDOW, CASE_CAUSAL | CASE_WINDOW};
     uint64_t seed = 1;
-    for (unsigned rule = 1; rule <= CASE_RULES; rule <<= 1)
-        for (size_t k = 0; k < 4 && (rule & (CASE_RULES | CASE_KEY_POSITIONS)); k++)
+    for (unsigned rule = 1; rule <= CASE_TERMS; rule <<= 1)
+        for (size_t k = rule & CASE_TERMS ? 2 : 0; k < 4 && (rule & (CASE_RULES | CASE_TERMS | CASE_KEY_POSITIONS)); k++)
             check_rules(rule | beside[k], seed++, QUERIES);
 }
 
@@ -48,7 +48,7 @@ static void drawn_rules(void **state)
     size_t count = environment_cases(16, 2, 8);
     for (size_t k = 0; k < count; k++) {
         unsigned options = draw_chance(&draw, 0.6) ? CASE_CAUSAL : 0;
-        for (unsigned option = 1; option <= CASE_RULES; option <<= 1)
+        for (unsigned option = 1; option <= CASE_TERMS; option <<= 1)
             options |= option != CASE_SCALE && draw_chance(&draw, 0.2) ? option : 0;
         check_rules(options, 100 + k, draw_chance(&draw, 0.3) ? draw_size(&draw, 1, 8) : QUERIES);
     }

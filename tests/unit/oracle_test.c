@@ -101,6 +101,30 @@ static void causal_meets_padding(void **state)
     check(&params, (double[]){0, 2, 2.5}, (double[]){0, 0, 0, 0, 1, 0, 0, 0.5, 0.5});
 }
 
+/* Added after the scale, before the softcap: tanh(2 * 0.5 * 3 - 1) and tanh(2 * 0.5 * 1 + 2 + 3). */
+static void biases_and_query_scales(void **state)
+{
+    (void)state;
+    double value[] = {0, 1}, bias[] = {-1, 2};
+    const struct relative_bias_range ranges[] = {{INT64_MIN, 1}, {1, 0}};
+    const double table[] = {3, 0};
+    const struct relative_bias relative = {.ranges = ranges, .count = 2, .table = table, .stride = 1};
+    struct attention_params params = uniform(1, 2, value);
+    params.query = head((double[]){1}, 1, 1);
+    params.key = head((double[]){3, 1}, 2, 1);
+    params.scale = 2;
+    params.query_scales = (const double[]){0.5};
+    params.softcap = 1;
+    params.bias = head(bias, 1, 2);
+    params.relative_bias = &relative;
+    struct oracle_results got;
+    oracle_attention(&params, &got);
+    check_numbers(got.scores, (double[]){3, 1}, 2);
+    check_numbers(got.capped_scores, (double[]){tanh(2), tanh(6)}, 2);
+    check_numbers(got.masked_scores, (double[]){tanh(2), tanh(6)}, 2);
+    oracle_results_done(&got);
+}
+
 static void key_lengths_cut(void **state)
 {
     (void)state;
@@ -318,6 +342,7 @@ int main(void)
         cmocka_unit_test(fully_masked_row_is_zero),
         cmocka_unit_test(causal_corners),
         cmocka_unit_test(causal_meets_padding),
+        cmocka_unit_test(biases_and_query_scales),
         cmocka_unit_test(key_lengths_cut),
         cmocka_unit_test(additive_mask),
         cmocka_unit_test(no_finite_sentinel),
