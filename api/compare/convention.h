@@ -4,7 +4,8 @@
  * deviation; and says so in the variant's sentence and patch. A new convention is a row in convention.c and its function.
  *
  *   convention_scores.c      scale, softcap, softmax, lse, rounding
- *   convention_masks.c       causal, mask, window, padding, rows with every key masked
+ *   convention_causal.c      causal, its corner
+ *   convention_masks.c       mask, window, padding, rows with every key masked
  *   convention_inputs.c      layouts, heads, projections, draws
  *   convention_positions.c   RoPE, ALiBi */
 #ifndef ATTND_API_COMPARE_CONVENTION_H

@@ -10,7 +10,7 @@ static bool flip_layout(struct variant *variant)
 {
     struct request *request = &variant->request;
     static const char *const shapes[] = {"[B,H,T,D]", "[B,T,H,D]"};
-    if (!variant->source->plan->head_axis)
+    if (!variant->source->plan->head_axis || request->layout == LAYOUT_THD) /* packed sequences lie along tokens alone */
         return false;
     request->layout = request->layout == LAYOUT_BHTD ? LAYOUT_BTHD : LAYOUT_BHTD;
     variant->changes_inputs = true;

@@ -17,8 +17,9 @@ enum deviation_masked_rows { MASKED_ROWS_ZERO, MASKED_ROWS_MEAN, MASKED_ROWS_NAN
 /* A causal mask that the request does not say, which then has none. The prefix and the spans that it was asked with stay visible. */
 enum deviation_causal {
     CAUSAL_AS_ASKED,
-    CAUSAL_AT_INDEX,    /* key j is visible to query i where j <= i + causal_offset */
-    CAUSAL_AT_POSITION, /* where its position is at most the query's + causal_offset */
+    CAUSAL_FROM_TOP_LEFT,     /* query i sees key j where j <= i, of all tokens, or within each packed sequence */
+    CAUSAL_FROM_BOTTOM_RIGHT, /* where j <= i + keys - queries */
+    CAUSAL_STRICT,            /* where its position is less than the query's */
 };
 
 /* How heads and tokens share memory. */
@@ -38,7 +39,6 @@ struct deviation {
 
     /* Masks. */
     enum deviation_causal causal;
-    int64_t causal_offset;
     bool left_padded; /* the request has no key lengths: the last key_lengths[b] keys are there */
 
     /* From scores to output. */

@@ -13,37 +13,45 @@ static void round_row(enum element_type type, double *row, size_t count)
 
 /* ---- scores ---- */
 
-/* The length of the prefix that query i sees as asked; INT64_MIN: there is none. */
-static int64_t asked_prefix(const struct attention_params *asked, size_t b, size_t i)
+/* What a causal mask of the variant's own leaves a query to see. */
+struct causal_row {
+    int64_t last;   /* keys up to it, by index; CAUSAL_STRICT: by position */
+    int64_t prefix; /* and keys at positions before it, as asked */
+};
+
+static struct causal_row causal_row(const struct variant *variant, size_t b, size_t i)
 {
-    size_t s = 0;
-    if (asked->prefix_lengths == NULL)
-        return INT64_MIN;
-    if (asked->sequences == NULL)
-        return asked->prefix_lengths[b];
-    while (i >= asked->sequences[s].first_query + asked->sequences[s].queries)
-        s++;
-    return asked->prefix_lengths[s];
+    const enum deviation_causal causal = variant->deviation.causal;
+    const struct attention_params *params = &variant->evaluation.params, *asked = &variant->base->evaluation.params;
+    const struct attention_sequence all = {0, variant->plan.Tq, 0, variant->plan.Tk}, *sequence = &all;
+    size_t item = b;
+    if (asked->sequences != NULL) {
+        for (item = 0; i >= asked->sequences[item].first_query + asked->sequences[item].queries;)
+            item++;
+        sequence = &asked->sequences[item];
+    }
+    int64_t last = (int64_t)(sequence->first_key + i - sequence->first_query);
+    if (causal == CAUSAL_FROM_BOTTOM_RIGHT)
+        last += (int64_t)sequence->keys - (int64_t)sequence->queries;
+    if (causal == CAUSAL_STRICT)
+        last = position_add(positions_at(&params->query_positions, b, i), -1);
+    return (struct causal_row){last, asked->prefix_lengths != NULL ? asked->prefix_lengths[item] : INT64_MIN};
 }
 
-static bool causal_masks(const struct variant *variant, size_t b, size_t i, size_t j, int64_t prefix)
+static bool causal_masks(const struct variant *variant, const struct causal_row *row, size_t b, size_t i, size_t j)
 {
-    const struct deviation *d = &variant->deviation;
-    const struct attention_params *params = &variant->evaluation.params, *asked = &variant->base->evaluation.params;
-    const int64_t key = positions_at(&params->key_positions, b, j), query = positions_at(&params->query_positions, b, i);
-    const bool ahead =
-        d->causal == CAUSAL_AT_INDEX ? (int64_t)j > (int64_t)i + d->causal_offset : key > position_add(query, d->causal_offset);
-    if (d->causal == CAUSAL_AS_ASKED || !ahead || key < prefix)
-        return false;
+    const struct attention_params *asked = &variant->base->evaluation.params;
     const struct token_ids *spans = &asked->query_spans;
+    const int64_t position = positions_at(&variant->evaluation.params.key_positions, b, j);
+    if ((variant->deviation.causal == CAUSAL_STRICT ? position : (int64_t)j) <= row->last || position < row->prefix)
+        return false;
     return spans->ids == NULL || token_id(spans, b, i) < 0 || token_id(spans, b, i) != token_id(&asked->key_spans, b, j);
 }
 
-static bool is_masked(const struct variant *variant, size_t b, size_t i, size_t j, int64_t prefix)
+static bool padding_masks(const struct variant *variant, size_t b, size_t j)
 {
     const size_t *lengths = variant->base->evaluation.key_lengths;
-    return causal_masks(variant, b, i, j, prefix) ||
-           (variant->deviation.left_padded && lengths != NULL && j < variant->plan.Tk - lengths[b]);
+    return lengths != NULL && j < variant->plan.Tk - lengths[b];
 }
 
 /* The scores as they would be had the product and its scaled value been stored in the narrower format. */
@@ -68,14 +76,15 @@ void finish_scores(struct slice *slice, const struct variant *variant, size_t fi
 {
     const struct plan *plan = &variant->plan;
     const struct deviation *d = &variant->deviation;
-    const bool masks = d->causal != CAUSAL_AS_ASKED || d->left_padded;
+    const bool causal = d->causal != CAUSAL_AS_ASKED;
     for (size_t row = 0; row < plan->B * plan->H * count; row++) {
         const size_t b = row / count / plan->H, i = first + row % count;
         const double *scores = slice->buffers[RESULT_SCORES] + row * plan->Tk;
         double *masked = slice->buffers[RESULT_MASKED_SCORES] + row * plan->Tk;
-        const int64_t prefix = masks ? asked_prefix(&variant->base->evaluation.params, b, i) : INT64_MIN;
-        for (size_t j = 0; j < plan->Tk && masks; j++)
-            masked[j] = is_masked(variant, b, i, j, prefix) ? -(double)INFINITY : masked[j];
+        const struct causal_row seen = causal ? causal_row(variant, b, i) : (struct causal_row){0};
+        for (size_t j = 0; j < plan->Tk && (causal || d->left_padded); j++)
+            if ((causal && causal_masks(variant, &seen, b, i, j)) || (d->left_padded && padding_masks(variant, b, j)))
+                masked[j] = -(double)INFINITY;
         if (d->round_scores != ELEMENT_F64)
             round_products(variant, scores, masked, slice->buffers[RESULT_WEIGHTS] + row * plan->Tk);
         for (size_t j = 0; j < plan->Tk && d->softcap_last; j++)

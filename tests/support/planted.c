@@ -46,7 +46,7 @@ static void drop(struct planted *p, const char *name)
 static bool is_causal(const struct planted *p)
 {
     json_t *causal = field(p, "causal");
-    return (causal != NULL && !json_is_false(causal)) || p->causal;
+    return (causal != NULL && !json_is_false(causal)) || p->last_keys != NULL;
 }
 
 static bool has(const struct planted *p, const char *name)
@@ -125,51 +125,75 @@ static bool plant_lse_unscaled(struct planted *p, const struct request_answer *a
 
 /* ---- masks ---- */
 
-/* Whether queries stand at one offset + i and keys at j. */
-static bool has_one_offset(const struct planted *p)
+/* Whether queries stand at an offset + i and keys at j: one offset for all, or one in each packed sequence. */
+static bool has_offset(const struct planted *p)
 {
     json_t *offset = field(p, "query_offset");
-    return field(p, "query_positions") == NULL && field(p, "key_positions") == NULL &&
-           (offset == NULL || json_is_number(offset));
+    return has(p, "cu_seqlens") || (field(p, "query_positions") == NULL && field(p, "key_positions") == NULL &&
+                                    (offset == NULL || json_is_number(offset)));
+}
+
+/* The offset that a causal mask may have implied. */
+static void keep_offset(struct planted *p, const struct request_answer *asked)
+{
+    json_t *list = json_array();
+    for (size_t s = 0; s < asked->sequence_count; s++)
+        json_array_append_new(list, json_integer(asked->sequence_offsets[s]));
+    set(p, "query_offset", asked->sequence_count > 0 ? json_incref(list) : json_integer(asked->query_offset));
+    json_decref(list);
+}
+
+static void not_causal(struct planted *p, const struct request_answer *asked)
+{
+    set(p, "causal", json_false());
+    keep_offset(p, asked);
+}
+
+enum planted_causal { FROM_TOP_LEFT, FROM_BOTTOM_RIGHT, STRICTLY };
+
+/* A causal mask of its own: of all tokens, or within each packed sequence. */
+static void own_causal(struct planted *p, const struct request_answer *asked, enum planted_causal how)
+{
+    const struct attention_sequence all = {0, asked->Tq, 0, asked->Tk};
+    const size_t count = asked->sequence_count;
+    not_causal(p, asked);
+    p->last_keys = test_alloc(asked->Tq, sizeof *p->last_keys);
+    for (size_t s = 0; s < (count > 0 ? count : 1); s++) {
+        const struct attention_sequence *sequence = count > 0 ? &asked->sequences[s] : &all;
+        int64_t before = count > 0 ? asked->sequence_offsets[s] - 1 : asked->query_offset - 1;
+        int64_t offset = how == FROM_TOP_LEFT ? 0
+                         : how == STRICTLY    ? before
+                                              : (int64_t)sequence->keys - (int64_t)sequence->queries;
+        for (size_t i = 0; i < sequence->queries; i++)
+            p->last_keys[sequence->first_query + i] = (int64_t)(sequence->first_key + i) + offset;
+    }
 }
 
 static bool plant_causal(struct planted *p, const struct request_answer *asked, struct draw *draw)
 {
     bool was = is_causal(p);
-    int64_t offset = asked->query_offset;
-    if (!has_one_offset(p))
+    if (!has_offset(p) || p->last_keys != NULL)
         return false;
-    if (was && draw_chance(draw, 0.6)) {
-        set(p, "causal", json_false());
-        set(p, "query_offset", json_integer(offset));
-        return true;
-    }
-    if (was || draw_chance(draw, 0.3))
-        offset--; /* strictly below the diagonal */
+    if (was && draw_chance(draw, 0.6))
+        not_causal(p, asked);
+    else if (was || draw_chance(draw, 0.3))
+        own_causal(p, asked, STRICTLY);
     else
-        offset = draw_chance(draw, 0.5) ? 0 : (int64_t)asked->Tk - (int64_t)asked->Tq;
-    set(p, "causal", json_false());
-    set(p, "query_offset", json_integer(asked->query_offset));
-    p->causal = true;
-    p->causal_offset = offset;
+        own_causal(p, asked, draw_chance(draw, 0.5) ? FROM_TOP_LEFT : FROM_BOTTOM_RIGHT);
     return true;
 }
 
 static bool plant_causal_corner(struct planted *p, const struct request_answer *asked, struct draw *draw)
 {
-    int64_t bottom_right = (int64_t)asked->Tk - (int64_t)asked->Tq;
-    int64_t offset = draw_chance(draw, 0.5) ? 0 : bottom_right;
-    if (!is_causal(p) || bottom_right == 0 || p->causal || !has_one_offset(p))
+    bool bottom_right = draw_chance(draw, 0.5);
+    if (!is_causal(p) || p->last_keys != NULL || !has_offset(p))
         return false;
     if (counts_positions(p) && draw_chance(draw, 0.5)) { /* of the mask alone */
-        set(p, "causal", json_false());
-        set(p, "query_offset", json_integer(asked->query_offset));
-        p->causal = true;
-        p->causal_offset = offset;
+        own_causal(p, asked, bottom_right ? FROM_BOTTOM_RIGHT : FROM_TOP_LEFT);
         return true;
     }
     drop(p, "query_offset");
-    set(p, "causal", json_string(offset == 0 ? "top_left" : "bottom_right"));
+    set(p, "causal", json_string(bottom_right ? "bottom_right" : "top_left"));
     return true;
 }
 
@@ -285,7 +309,7 @@ static bool plant_layout(struct planted *p, const struct request_answer *asked, 
 static bool plant_head_packing(struct planted *p, const struct request_answer *asked, struct draw *draw)
 {
     size_t how = draw_size(draw, 0, 2);
-    if (asked->rank4 || asked->H < 2 || (how < 2 && (has(p, "rope") || has(p, "qk_norm"))))
+    if (asked->rank4 || asked->thd || asked->H < 2 || (how < 2 && (has(p, "rope") || has(p, "qk_norm"))))
         return false;
     if (json_is_string(field(p, "projection")) && how < 2 && asked->H != asked->Hkv)
         return false;
@@ -445,8 +469,8 @@ static bool take_rope(struct planted *p, const struct request_answer *asked)
         return false;
     p->rope = json_incref(field(p, "rope"));
     drop(p, "rope");
-    if (!is_causal(p) && has_one_offset(p))
-        set(p, "query_offset", json_integer(asked->query_offset));
+    if (!is_causal(p) && has_offset(p))
+        keep_offset(p, asked);
     return true;
 }
 
@@ -458,8 +482,8 @@ static bool plant_rope_offset(struct planted *p, const struct request_answer *as
     p->query_shift = how == 1 ? -1 : how == 2 ? -asked->query_offset : 1;
     p->key_shift = how == 2 ? -(int64_t)asked->Tpast : how == 3;
     if (how == 3)
-        return asked->Tpast > 0 && has_one_offset(p);
-    return how < 2 || (asked->Tpast > 0 && asked->query_offset != 0 && has_one_offset(p));
+        return asked->Tpast > 0 && has_offset(p);
+    return how < 2 || (asked->Tpast > 0 && asked->query_offset != 0 && has_offset(p));
 }
 
 static bool plant_rope_missing(struct planted *p, const struct request_answer *asked, struct draw *draw)
@@ -597,6 +621,7 @@ void planted_done(struct planted *planted)
     json_decref(planted->request);
     json_decref(planted->rope);
     free(planted->left_lengths);
+    free(planted->last_keys);
 }
 
 bool planted_add(struct planted *planted, const char *name, struct draw *draw)

@@ -22,8 +22,7 @@ struct planted {
     bool viewed_inputs, viewed_output;   /* [B,T,H*D] viewed as [B,H,T,D], and back */
     bool mask_scaled;                    /* the mask is added before the scale, which stays what it is from then on */
     bool tiled;                          /* query head h reads key head h mod Hkv */
-    bool causal;                         /* key j visible up to i + causal_offset */
-    int64_t causal_offset;
+    int64_t *last_keys;   /* owned, [Tq]: a causal mask of its own: query i sees keys up to last_keys[i], by index */
     size_t *left_lengths; /* owned: keys of each item, at its end */
     double softcap;       /* > 0: after the masks */
     bool over_queries, no_softmax;

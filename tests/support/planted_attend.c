@@ -81,7 +81,7 @@ static struct tensor tile(const struct tensor *t, size_t H)
 /* A causal mask of its own, with the request's prefix and spans. */
 static bool causal_masks(const struct planted *p, const struct attention_params *params, size_t b, size_t i, size_t j)
 {
-    return p->causal && (int64_t)j > (int64_t)i + p->causal_offset && !oracle_extends_causal(params, b, i, j);
+    return p->last_keys != NULL && (int64_t)j > p->last_keys[i] && !oracle_extends_causal(params, b, i, j);
 }
 
 static void mask_more(const struct planted *p, const struct attention_params *params, double *masked)
@@ -185,7 +185,7 @@ void planted_attend(void *context, const struct attention_params *params, struct
         own.value = tile(&params->value, params->query.shape[1]);
     }
     oracle_attention(&own, ret);
-    bool finishes = p->causal || p->left_lengths != NULL || p->softcap > 0 || p->over_queries || p->no_softmax ||
+    bool finishes = p->last_keys != NULL || p->left_lengths != NULL || p->softcap > 0 || p->over_queries || p->no_softmax ||
                     p->masked_rows != 0 || p->lse_factor != 0 || p->lse_unscaled;
     if (finishes) {
         mask_more(p, &own, ret->masked_scores);

@@ -1,7 +1,8 @@
 /* Conventions planted into drawn requests by the naive evaluation, and found again by POST /attention/compare.
  *
- *   ATTND_COMPARE_CASES  requests drawn for each name
- *   ATTND_COMPARE_NAME   one name alone; with ATTND_COMPARE_SECOND a pair, of one request
+ *   ATTND_COMPARE_TEST   one test alone: singles, packed, pairs, equal or unrelated
+ *   ATTND_COMPARE_CASES  requests drawn for each name; for equal and unrelated, of all
+ *   ATTND_COMPARE_NAME   one name alone; with ATTND_COMPARE_SECOND that pair
  *   ATTND_RANDOM_SEED    the first request's seed
  *
  * A name that the data cannot tell (the answer is the same) is no case. */
@@ -160,90 +161,125 @@ static bool changes_hold(const struct client *client, json_t *request, json_t *e
 
 /* ---- cases ---- */
 
-/* Plants into one request. Returns 1 where found, 0 where not, -1 where it is no case. */
-static int try_one(const char *name, const char *second, uint64_t seed, bool shown)
+static size_t cases_wanted(size_t count, size_t quick, size_t slow)
 {
-    struct random_request c;
-    struct planted planted;
+    return environment_size("ATTND_COMPARE_CASES", environment_cases(count, quick, slow));
+}
+
+static uint64_t first_seed(void)
+{
+    return environment_size("ATTND_RANDOM_SEED", 0);
+}
+
+static bool is_only(const char *variable, const char *name)
+{
+    const char *only = getenv(variable);
+    return only == NULL || strcmp(only, name) == 0;
+}
+
+/* Asks what explains the planted answer. Returns 1 where found, 0 where not, -1 where it is no case. */
+static int try_planted(const char *label, struct planted *planted, json_t *request, const char *name, const char *second,
+                       struct draw *draw)
+{
     struct request_answer answer;
     struct client client;
-    struct draw draw = {.state = seed * 2 + 1};
-    char label[160];
     int result = -1;
-    (void)snprintf(label, sizeof label, "ATTND_COMPARE_CASES=1 ATTND_COMPARE_NAME=%s %s%s ATTND_RANDOM_SEED=%" PRIu64, name,
-                   second ? "ATTND_COMPARE_SECOND=" : "", second ? second : "", seed);
-    random_request_init(&c, seed);
-    json_t *request = random_request_parse(c.text);
-    (void)json_object_del(request, "select"); /* what is expected is whole */
-    planted_init(&planted, request);
-    bool small = c.B * c.H * c.Tq * (c.Tpast + c.Tnew) <= environment_cases(100000, 10, 50);
-    if (c.D > 0 && small && c.sequence_count == 0 && planted_add(&planted, name, &draw) &&
-        (second == NULL || planted_add(&planted, second, &draw))) {
-        planted_answer(&planted, &answer);
-        json_t *expected = expected_of(&answer, name, &draw);
-        if (json_object_size(expected) > 0) {
-            compare(&client, label, request, expected, second != NULL);
-            if (!verdict_is(&client, "equal") && !(second != NULL && explained_by_one(&client)))
-                result = found(&client, name, second, second != NULL ? 3 : 1);
-            if (!changes_hold(&client, request, expected))
-                result = 0;
-            if (shown || result == 0)
-                print_message("%s: %s\n", label, client.reply_text);
-            client_done(&client);
-        }
-        json_decref(expected);
-        request_answer_done(&answer);
+    planted_answer(planted, &answer);
+    json_t *expected = expected_of(&answer, name, draw);
+    if (json_object_size(expected) > 0) {
+        compare(&client, label, request, expected, second != NULL);
+        if (!verdict_is(&client, "equal") && !(second != NULL && explained_by_one(&client)))
+            result = found(&client, name, second, second != NULL ? 3 : 1);
+        if (!changes_hold(&client, request, expected))
+            result = 0;
+        if (result == 0)
+            print_message("%s: %s\n", label, client.reply_text);
+        client_done(&client);
     }
-    planted_done(&planted);
-    json_decref(request);
+    json_decref(expected);
+    request_answer_done(&answer);
+    return result;
+}
+
+/* Plants into one request. */
+static int try_one(const char *test, const char *name, const char *second, uint64_t seed)
+{
+    struct random_request c;
+    struct draw draw = {.state = seed * 2 + 1};
+    char label[200];
+    int result = -1;
+    (void)snprintf(label, sizeof label,
+                   "ATTND_COMPARE_TEST=%s ATTND_COMPARE_CASES=1 ATTND_COMPARE_NAME=%s %s%s ATTND_RANDOM_SEED=%" PRIu64, test,
+                   name, second ? "ATTND_COMPARE_SECOND=" : "", second ? second : "", seed);
+    random_request_init(&c, seed);
+    bool small = c.B * c.H * c.Tq * (c.Tpast + c.Tnew) <= environment_cases(10000, 1, 5);
+    if (c.D > 0 && small && (c.sequence_count > 0 || strcmp(test, "packed") != 0)) {
+        struct planted planted;
+        json_t *request = random_request_parse(c.text);
+        (void)json_object_del(request, "select"); /* what is expected is whole */
+        planted_init(&planted, request);
+        if (planted_add(&planted, name, &draw) && (second == NULL || planted_add(&planted, second, &draw)))
+            result = try_planted(label, &planted, request, name, second, &draw);
+        planted_done(&planted);
+        json_decref(request);
+    }
     random_request_done(&c);
     return result;
+}
+
+/* Each name by itself; some are rare in drawn requests, which are tried up to `seeds` for each that is wanted. */
+static void plant_singles(const char *test, size_t wanted, size_t seeds, const char *never)
+{
+    const bool all_seeds = environment_step(0, 0) == 1;
+    size_t all = 0, all_found = 0;
+    for (size_t i = 0; planted_name(i) != NULL; i++) {
+        size_t cases = 0, right = 0;
+        if (!is_only("ATTND_COMPARE_NAME", planted_name(i)))
+            continue;
+        for (uint64_t seed = first_seed(); cases < wanted && seed < first_seed() + seeds * wanted; seed++) {
+            int result = try_one(test, planted_name(i), NULL, seed);
+            cases += result >= 0;
+            right += result == 1;
+        }
+        print_message("%-22s %zu of %zu\n", planted_name(i), right, cases);
+        assert_true(cases > 0 || !all_seeds || strcmp(planted_name(i), never) == 0);
+        all += cases;
+        all_found += right;
+    }
+    print_message("%s: %zu of %zu\n", test, all_found, all);
+    assert_true(all > 0 && (double)all_found >= SHARE_MIN * (double)all);
 }
 
 static void singles(void **state)
 {
     (void)state;
-    const size_t wanted = environment_size("ATTND_COMPARE_CASES", environment_cases(60, 15, 30));
-    const uint64_t first = environment_size("ATTND_RANDOM_SEED", 0);
-    const char *only = getenv("ATTND_COMPARE_NAME");
-    const bool all_seeds = environment_step(0, 0) == 1; /* some names are rare in drawn requests */
-    size_t all = 0, all_found = 0;
-    for (size_t i = 0; planted_name(i) != NULL; i++) {
-        size_t cases = 0, right = 0;
-        if (only != NULL && strcmp(only, planted_name(i)) != 0)
-            continue;
-        for (uint64_t seed = first; cases < wanted && seed < first + (all_seeds ? 300 : 60) * wanted; seed++) {
-            int result = try_one(planted_name(i), NULL, seed, wanted == 1);
-            cases += result >= 0;
-            right += result == 1;
-        }
-        print_message("%-22s %zu of %zu\n", planted_name(i), right, cases);
-        assert_true(cases > 0 || !all_seeds);
-        all += cases;
-        all_found += right;
-    }
-    assert_true(all > 0 && (double)all_found >= SHARE_MIN * (double)all);
+    plant_singles("singles", cases_wanted(60, 15, 30), environment_step(60, 60) == 1 ? 300 : 60, "");
+}
+
+/* Beside packed sequences, where nothing is padded. */
+static void packed(void **state)
+{
+    (void)state;
+    plant_singles("packed", cases_wanted(20, 20, 20), environment_step(60, 60) == 1 ? 600 : 120, "padding");
 }
 
 /* Two names at once; the second is drawn. */
 static void pairs(void **state)
 {
     (void)state;
+    const size_t wanted = cases_wanted(10, 10, 10);
     const char *second_only = getenv("ATTND_COMPARE_SECOND");
-    if (second_only != NULL) {
-        (void)try_one(getenv("ATTND_COMPARE_NAME"), second_only, environment_size("ATTND_RANDOM_SEED", 0), true);
-        return;
-    }
-    const size_t wanted = environment_cases(10, 10, 10);
     size_t names = 0, cases = 0, right = 0;
     while (planted_name(names) != NULL)
         names++;
     for (size_t i = 0; i < names; i++) {
         size_t own = 0;
-        for (uint64_t seed = 0; own < wanted && seed < 20 * wanted; seed++) {
+        for (uint64_t seed = first_seed(); own < wanted && seed < first_seed() + 20 * wanted; seed++) {
             struct draw draw = {.state = seed * 31 + i};
-            size_t second = draw_size(&draw, 0, names - 1);
-            int result = second == i ? -1 : try_one(planted_name(i), planted_name(second), seed, false);
+            const char *second = planted_name(draw_size(&draw, 0, names - 1));
+            if (!is_only("ATTND_COMPARE_NAME", planted_name(i)) || (second_only == NULL && second == planted_name(i)))
+                continue;
+            int result = try_one("pairs", planted_name(i), second_only != NULL ? second_only : second, seed);
             own += result >= 0;
             right += result == 1;
         }
@@ -285,27 +321,26 @@ static void check_unplanted(uint64_t seed, bool unrelated)
 static void equal(void **state)
 {
     (void)state;
-    const size_t count = environment_cases(200, 4, 20);
-    for (uint64_t seed = 0; seed < count; seed++)
+    const size_t count = cases_wanted(200, 4, 20);
+    for (uint64_t seed = first_seed(); seed < first_seed() + count; seed++)
         check_unplanted(seed, false);
 }
 
 static void unrelated(void **state)
 {
     (void)state;
-    const size_t count = environment_cases(200, 8, 20);
-    for (uint64_t seed = 0; seed < count; seed++)
+    const size_t count = cases_wanted(200, 8, 20);
+    for (uint64_t seed = first_seed(); seed < first_seed() + count; seed++)
         check_unplanted(seed, true);
 }
 
 int main(void)
 {
     api_init();
+    cmocka_set_test_filter(getenv("ATTND_COMPARE_TEST"));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(singles),
-        cmocka_unit_test(pairs),
-        cmocka_unit_test(equal),
-        cmocka_unit_test(unrelated),
+        cmocka_unit_test(singles), cmocka_unit_test(packed),    cmocka_unit_test(pairs),
+        cmocka_unit_test(equal),   cmocka_unit_test(unrelated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,23 @@ static void extensions_stay(void **state)
 #undef TWO_OF_THREE
 }
 
+/* Two sequences, of one query with two keys and of two with two: a corner is each one's own, and so is the offset that stays. */
+static void packed(void **state)
+{
+#define PACKED                                                                                                                 \
+    "{\"request\": {\"query\": [[0], [0], [0]], \"key\": [[0], [0], [0], [0]], \"value\": [[1], [2], [3], [5]], "              \
+    "\"cu_seqlens\": {\"query\": [0, 1, 3], \"key\": [0, 2, 4]}, \"causal\": \"bottom_right\""
+    (void)state;
+    check_patch(PACKED "}, \"expected\": {\"output\": [[1], [3], [4]]}}",
+                "[{\"op\": \"add\", \"path\": \"/causal\", \"value\": \"top_left\"}]");
+    check_patch(PACKED ", \"window\": [0, 1]}, \"expected\": {\"output\": [[2], [4], [5]]}}",
+                "[{\"op\": \"add\", \"path\": \"/causal\", \"value\": false}, "
+                "{\"op\": \"add\", \"path\": \"/query_offset\", \"value\": [1, 0]}]");
+    check_verdict(PACKED ", \"alibi\": [0]}, \"expected\": {\"weights\": [[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]]}}",
+                  "explained", "causal", "");
+#undef PACKED
+}
+
 /* Where the largest error is, and how many rows are equal. */
 static void figures(void **state)
 {
@@ -353,10 +370,10 @@ int main(void)
 {
     api_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals),        cmocka_unit_test(verdicts),     cmocka_unit_test(extensions_go),
-        cmocka_unit_test(extensions_stay), cmocka_unit_test(figures),      cmocka_unit_test(indistinguishable),
-        cmocka_unit_test(safetensors),     cmocka_unit_test(binary_cases), cmocka_unit_test(text_cases),
-        cmocka_unit_test(costs),           cmocka_unit_test(stops),
+        cmocka_unit_test(refusals),          cmocka_unit_test(verdicts),    cmocka_unit_test(extensions_go),
+        cmocka_unit_test(extensions_stay),   cmocka_unit_test(packed),      cmocka_unit_test(figures),
+        cmocka_unit_test(indistinguishable), cmocka_unit_test(safetensors), cmocka_unit_test(binary_cases),
+        cmocka_unit_test(text_cases),        cmocka_unit_test(costs),       cmocka_unit_test(stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
