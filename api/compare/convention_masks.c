@@ -73,7 +73,7 @@ static bool add_before_scale(struct variant *variant)
 {
     const struct tensor mask = mask_of(variant);
     const double scale = variant->request.has_scale ? variant->request.scale : variant->source->plan->scale, *given = mask.data;
-    if (scale == 1 || scale <= 0)
+    if (scale == 1 || scale <= 0 || variant->request.query_scale.kind != TENSOR_INPUT_ABSENT)
         return false;
     double *numbers = replace_mask(variant, DTYPE_F64, mask.shape);
     for (size_t i = 0; numbers != NULL && i < tensor_count(&mask); i++)

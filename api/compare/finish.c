@@ -54,11 +54,18 @@ static bool padding_masks(const struct variant *variant, size_t b, size_t j)
     return lengths != NULL && j < variant->plan.Tk - lengths[b];
 }
 
+/* What the product of query i of item b is multiplied with. */
+static double scale_of(const struct variant *variant, size_t b, size_t i)
+{
+    const struct attention_params *params = &variant->evaluation.params;
+    double own = params->query_scales == NULL ? 1 : params->query_scales[b * params->query_scale_stride + i];
+    return variant->plan.scale * own;
+}
+
 /* The scores as they would be had the product and its scaled value been stored in the narrower format. */
-static void round_products(const struct variant *variant, const double *scores, double *masked, double *scratch)
+static void round_products(const struct variant *variant, double scale, const double *scores, double *masked, double *scratch)
 {
     const enum element_type type = variant->deviation.round_scores;
-    const double scale = variant->plan.scale;
     const size_t Tk = variant->plan.Tk;
     for (size_t j = 0; j < Tk; j++)
         scratch[j] = scale != 0 ? scores[j] / scale : 0;
@@ -86,7 +93,7 @@ void finish_scores(struct slice *slice, const struct variant *variant, size_t fi
             if ((causal && causal_masks(variant, &seen, b, i, j)) || (d->left_padded && padding_masks(variant, b, j)))
                 masked[j] = -(double)INFINITY;
         if (d->round_scores != ELEMENT_F64)
-            round_products(variant, scores, masked, slice->buffers[RESULT_WEIGHTS] + row * plan->Tk);
+            round_products(variant, scale_of(variant, b, i), scores, masked, slice->buffers[RESULT_WEIGHTS] + row * plan->Tk);
         for (size_t j = 0; j < plan->Tk && d->softcap_last; j++)
             masked[j] = d->softcap * tanh(masked[j] / d->softcap);
     }
@@ -176,9 +183,10 @@ static double finished_lse(const struct slice *slice, const struct variant *vari
     const double *sinks = variant->evaluation.params.sinks;
     const double *scores = slice->buffers[RESULT_SCORES] + row * plan->Tk;
     const double *masked = slice->buffers[RESULT_MASKED_SCORES] + row * plan->Tk;
-    if (d->lse_unscaled && plan->scale != 0) {
+    const double scale = scale_of(variant, row / slice->count / plan->H, slice->first + row % slice->count);
+    if (d->lse_unscaled && scale != 0) {
         for (size_t j = 0; j < plan->Tk; j++)
-            scratch[j] = isfinite(masked[j]) ? masked[j] - scores[j] + scores[j] / plan->scale : masked[j];
+            scratch[j] = isfinite(masked[j]) ? masked[j] - scores[j] + scores[j] / scale : masked[j];
         lse = log_sum(scratch, plan->Tk, sinks != NULL ? &sinks[row / slice->count % plan->H] : NULL);
     }
     if (variant->evaluation.params.lse_base_2)
@@ -256,6 +264,7 @@ void finish_mean(struct slice *slice, const struct variant *variant, size_t coun
 
 void finish_rows(struct slice *slice, const struct variant *variant, size_t first, size_t count)
 {
+    slice->first = first;
     slice->count = count;
     finish_scores(slice, variant, first, count);
     for (size_t row = 0; row < variant->plan.B * variant->plan.H * count; row++) {

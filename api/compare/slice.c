@@ -69,12 +69,17 @@ static void core_call(const struct slice *slice, const struct variant *variant, 
     params.query_lengths = params.query_lengths != NULL ? slice->query_lengths : NULL;
     params.query_segments.ids = params.query_segments.ids != NULL ? params.query_segments.ids + first : NULL;
     params.query_spans.ids = params.query_spans.ids != NULL ? params.query_spans.ids + first : NULL;
+    params.query_scales = params.query_scales != NULL ? params.query_scales + first : NULL;
+    params.relative_bias.table = params.relative_bias.table != NULL ? params.relative_bias.table + head : NULL;
     params.alibi_slopes = params.alibi_slopes != NULL ? params.alibi_slopes + head : NULL;
     params.sinks = params.sinks != NULL ? params.sinks + head : NULL;
-    if (params.mask.data != NULL) {
-        params.mask.data = tensor_row(&params.mask, 0, head, first);
-        params.mask.shape[1] = heads;
-        params.mask.shape[2] = count;
+    struct tensor *const pairs[] = {&params.mask, &params.bias};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (pairs[i]->data == NULL)
+            continue;
+        pairs[i]->data = tensor_row(pairs[i], 0, head, first);
+        pairs[i]->shape[1] = heads;
+        pairs[i]->shape[2] = count;
     }
     struct attention_results results = {0};
     struct tensor *const stages[RESULTS] = {[RESULT_WEIGHTS] = &results.weights,

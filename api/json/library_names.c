@@ -162,9 +162,9 @@ static const struct library_name library_names[] = {
     ANSWERED("mask_mod", "mask",
              "a function cannot be sent: send what it says as booleans in mask, true for \"may see\" (torch's "
              "create_mask makes them), or as causal, window, segment_ids, prefix_length or chunk_size"),
-    ANSWERED("score_mod", "mask",
-             "a function cannot be sent: send what it adds to the scores as numbers in mask, or use scale, "
-             "softcap or alibi"),
+    ANSWERED("score_mod", "bias",
+             "a function cannot be sent: send what it adds to the scores as bias, or use scale, softcap, "
+             "relative_bias or alibi"),
     ANSWERED("mask_filter_value", "mask", "what is masked has weight 0 exactly: leave it out"),
 
     /* What is added to scores. */
@@ -180,22 +180,8 @@ static const struct library_name library_names[] = {
     RENAMED_BUT("relative_attention_bias", "relative_bias", "{\"table\": [buckets, H], ..}"),
     ANSWERED("relative_attention_num_buckets", "relative_bias", "the table of relative_bias says how many buckets there are"),
     ANSWERED("relative_attention_max_distance", "relative_bias", "it is relative_bias.max_distance"),
-    RENAMED_BUT("attn_bias", "mask", "Numbers in mask are added to the scores, after scale and softcap"),
-    RENAMED_BUT("bias", "mask",
-                "Numbers in mask are added to the scores; a projection's bias is projection.query.bias and so on"),
-    RENAMED_BUT("attention_bias", "mask",
-                "Numbers in mask are added to the scores. Hugging Face's attention_bias says that the "
-                "projections have biases: those are in \"projection\""),
-    RENAMED_BUT("position_bias", "mask", "Numbers in mask are added to the scores"),
-    RENAMED_BUT("relative_position_bias", "mask", "Numbers in mask are added to the scores"),
-    RENAMED_BUT("core_attention_bias", "mask", "Numbers in mask are added to the scores"),
-    RENAMED_BUT("pse", "mask", "Numbers in mask are added to the scores; or send alibi"),
     RENAMED_BUT("rel_pos_bias", "bias", "It is added to the scores after the scale; or send relative_bias, the table itself"),
-    RENAMED_BUT("rel_pos_bias", "mask", "Numbers in mask are added to the scores"),
-    RENAMED_BUT("relative_attention_bias", "mask",
-                "Send what the table holds for each query and key, [H, Tq, Tk]: numbers in mask are added to the scores"),
-    ANSWERED("relative_position_bias_table", "mask",
-             "send what the table holds for each query and key, [H, Tq, Tk], as numbers in mask"),
+    ANSWERED("relative_position_bias_table", "bias", "send what the table holds for each query and key, [H, Tq, Tk], as bias"),
     RENAMED_BUT("alibi_slopes", "alibi",
                 "One slope per head; FlashAttention counts distances from the bottom right: with fewer queries than keys add "
                 "\"query_offset\": Tk - Tq"),
@@ -332,6 +318,10 @@ static const struct library_name library_names[] = {
     RENAMED_BUT("start_size", "num_sink_tokens", "It goes with window"),
     RENAMED("image_group_ids", "span_ids"),
     RENAMED("token_temperature", "query_scale"),
+    RENAMED_BUT("attn_temperature_tuning", "query_scale",
+                "One factor per query; Llama 4's is 1 + attn_scale * log(floor((position + 1) / floor_scale) + 1)"),
+    ANSWERED("floor_scale", "query_scale",
+             "send one factor per query; Llama 4's is 1 + attn_scale * log(floor((position + 1) / floor_scale) + 1)"),
     RENAMED_BUT("attn_scale_tuning", "query_scale", "One factor per query, beside scale"),
 
     /* Heads and sizes. */

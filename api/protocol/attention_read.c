@@ -254,16 +254,58 @@ static bool decode_softcap(const struct decoder *d, const json_t *value)
     return true;
 }
 
-/* One number per query head. */
-static bool decode_per_head(const struct decoder *d, const json_t *value, const char *expected, struct tensor_input *ret)
+/* Numbers that are given, never drawn. */
+static bool decode_numbers(const struct decoder *d, const json_t *value, const char *pointer, const char *expected,
+                           struct tensor_input *ret)
 {
     if (!json_is_object(value) && !json_is_array(value))
-        return document_refuse(d->extract, value, d->pointer, expected, d->err);
-    if (!tensor_input_read(d->extract, value, d->pointer, TENSOR_INPUT_NUMBERS, ret, d->err))
+        return document_refuse(d->extract, value, pointer, expected, d->err);
+    if (!tensor_input_read(d->extract, value, pointer, TENSOR_INPUT_NUMBERS, ret, d->err))
         return false;
     if (ret->kind == TENSOR_INPUT_DRAWN || tensor_input_is_bool(ret))
-        return document_refuse(d->extract, value, d->pointer, expected, d->err);
+        return document_refuse(d->extract, value, pointer, expected, d->err);
     return true;
+}
+
+static bool decode_bias(const struct decoder *d, const json_t *value)
+{
+    const json_t *data = json_is_object(value) ? document_member(value, "data") : value;
+    const struct json_array_text *array = document_array(d->extract, data);
+    if (array != NULL && array->kind == JSON_ARRAY_BOOLS)
+        return error_set_at(
+            d->err, ERROR_INVALID, d->pointer,
+            "booleans, where numbers are expected, which are added to the scores: what a query may see is mask");
+    return decode_numbers(d, value, d->pointer, "an array of numbers that are added to the scores",
+                          &d->request->tensors[REQUEST_BIAS]);
+}
+
+static bool decode_relative_bias(const struct decoder *d, const json_t *value)
+{
+    static const char *const names[] = {"table", "bidirectional", "max_distance", NULL};
+    struct relative_bias_request *bias = &d->request->relative_bias;
+    if (!json_is_object(value))
+        return document_refuse(d->extract, value, d->pointer,
+                               "an object, as {\"table\": [[..], ..], \"bidirectional\": true, \"max_distance\": 128},",
+                               d->err);
+    if (!document_known(value, d->pointer, names, d->err))
+        return false;
+    const json_t *table = document_member(value, "table"), *both = document_member(value, "bidirectional");
+    const json_t *distance = document_member(value, "max_distance");
+    bias->given = true;
+    bias->has_bidirectional = both != NULL;
+    if (table != NULL && !decode_numbers(d, table, "/relative_bias/table",
+                                         "an array of one row per bucket, of one number per head,", &bias->table))
+        return false;
+    if (both != NULL && !document_bool(d->extract, both, "/relative_bias/bidirectional", &bias->bidirectional, d->err))
+        return false;
+    return distance == NULL || document_integer(d->extract, distance, "/relative_bias/max_distance", 1, REQUEST_POSITION_MAX,
+                                                &bias->max_distance, d->err);
+}
+
+static bool decode_query_scale(const struct decoder *d, const json_t *value)
+{
+    return decode_numbers(d, value, d->pointer, "an array of one factor per query (one number for all is scale)",
+                          &d->request->query_scale);
 }
 
 static bool decode_alibi(const struct decoder *d, const json_t *value)
@@ -273,12 +315,13 @@ static bool decode_alibi(const struct decoder *d, const json_t *value)
         return true;
     }
     d->request->alibi = true;
-    return decode_per_head(d, value, "true, false or an array of one slope per query head", &d->request->alibi_slopes);
+    return decode_numbers(d, value, d->pointer, "true, false or an array of one slope per query head",
+                          &d->request->alibi_slopes);
 }
 
 static bool decode_sinks(const struct decoder *d, const json_t *value)
 {
-    return decode_per_head(d, value, "an array of one logit per query head", &d->request->sinks);
+    return decode_numbers(d, value, d->pointer, "an array of one logit per query head", &d->request->sinks);
 }
 
 static bool decode_rope(const struct decoder *d, const json_t *value)
@@ -294,13 +337,7 @@ static bool decode_norm(const struct decoder *d, const json_t *value, const char
     *ret = value != NULL && !json_is_false(value);
     if (value == NULL || json_is_boolean(value))
         return true;
-    if (!json_is_object(value) && !json_is_array(value))
-        return document_refuse(d->extract, value, pointer, expected, d->err);
-    if (!tensor_input_read(d->extract, value, pointer, TENSOR_INPUT_NUMBERS, ret_weights, d->err))
-        return false;
-    if (ret_weights->kind == TENSOR_INPUT_DRAWN || tensor_input_is_bool(ret_weights))
-        return document_refuse(d->extract, value, pointer, expected, d->err);
-    return true;
+    return decode_numbers(d, value, pointer, expected, ret_weights);
 }
 
 static bool decode_qk_norm(const struct decoder *d, const json_t *value)
@@ -442,6 +479,9 @@ static const struct field fields[] = {
     {.name = "key_lengths", .decode = decode_integers, .integers = INTEGERS_KEY_LENGTHS},
     {.name = "window", .decode = decode_window},
     {.name = "scale", .decode = decode_scale},
+    {.name = "query_scale", .decode = decode_query_scale},
+    {.name = "bias", .decode = decode_bias},
+    {.name = "relative_bias", .decode = decode_relative_bias},
     {.name = "softcap", .decode = decode_softcap},
     {.name = "alibi", .decode = decode_alibi},
     {.name = "rope", .decode = decode_rope},

@@ -128,6 +128,14 @@ static void write_norm(struct writer *writer, const struct plan *plan)
     writer_add(writer, "}");
 }
 
+static void write_relative_bias(struct writer *writer, const struct relative_bias_request *bias)
+{
+    write_member(writer, ",\"relative_bias\":{\"buckets\":", (int64_t)bias->table.shape[0]);
+    writer_add(writer, bias->bidirectional ? ",\"bidirectional\":true" : ",\"bidirectional\":false");
+    write_member(writer, ",\"max_distance\":", bias->max_distance);
+    writer_add(writer, "}");
+}
+
 static void write_biases(struct writer *writer, const struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
@@ -141,6 +149,12 @@ static void write_biases(struct writer *writer, const struct evaluation *evaluat
         write_member(writer, ",", request->window_right);
         writer_add(writer, "]");
     }
+    if (request->query_scale.kind != TENSOR_INPUT_ABSENT)
+        writer_add(writer, ",\"query_scale\":true");
+    if (request->tensors[REQUEST_BIAS].kind != TENSOR_INPUT_ABSENT)
+        writer_add(writer, ",\"bias\":true");
+    if (request->relative_bias.given)
+        write_relative_bias(writer, &request->relative_bias);
     if (request->alibi) {
         writer_add(writer, ",\"alibi\":[");
         for (size_t h = 0; h < plan->H; h++) {
@@ -294,7 +308,8 @@ static void write_position_warnings(struct writer *writer, const struct plan *pl
         plan->Tq != plan->Tk)
         add_warning(
             writer, ret_first,
-            "there are more or fewer queries than keys, and window, alibi or rope count from the first query at position 0; "
+            "there are more or fewer queries than keys, and window, relative_bias, alibi or rope count from the first query at "
+            "position 0; "
             "libraries that align the last query with the last key need query_offset");
     if (counted && keys && !queries) {
         (void)snprintf(text, sizeof text,
@@ -308,7 +323,7 @@ static void write_position_warnings(struct writer *writer, const struct plan *pl
         bool is_default = fields[i] == INTEGERS_QUERY_OFFSET && !integers[fields[i]].is_list && integers[fields[i]].value == 0;
         if (!integers[fields[i]].given || counted || is_default)
             continue;
-        (void)snprintf(text, sizeof text, "%s has no effect without causal, window, chunk_size, alibi or rope",
+        (void)snprintf(text, sizeof text, "%s has no effect without causal, window, chunk_size, relative_bias, alibi or rope",
                        request_integers_fields[fields[i]].name);
         add_warning(writer, ret_first, text);
     }
@@ -327,8 +342,9 @@ static void write_mask_warnings(struct writer *writer, const struct evaluation *
             writer, ret_first,
             "the mask holds integers that look like segment ids, and they were added to the scores; for a query to see its own "
             "segment only, send \"segment_ids\": {\"query\": [..], \"key\": [..]}");
-    if (shape_hint_of_readings(evaluation->plan, readings)[0] != '\0')
-        add_warning(writer, ret_first, readings);
+    for (enum request_tensor which = REQUEST_MASK; which <= REQUEST_BIAS; which++)
+        if (shape_hint_of_readings(evaluation->plan, which, readings)[0] != '\0')
+            add_warning(writer, ret_first, readings);
 }
 
 void conventions_write_warnings(struct writer *writer, const struct evaluation *evaluation)
@@ -346,6 +362,10 @@ void conventions_write_warnings(struct writer *writer, const struct evaluation *
     }
     write_mask_warnings(writer, evaluation, &first);
     write_position_warnings(writer, plan, &first);
+    if (request->relative_bias.given && !request->relative_bias.has_bidirectional && plan->causal)
+        add_warning(writer, &first,
+                    "relative_bias was read as bidirectional, the default, and no query sees a key after it: T5's decoder has "
+                    "\"bidirectional\": false");
     if (request->lse_base_2 && !request->results[RESULT_LSE])
         add_warning(writer, &first, "lse_base has no effect: return does not name lse");
     if (request->top > 0 && !request->results[RESULT_TOP_KEYS])

@@ -26,6 +26,9 @@ static const struct named_input named_inputs[] = {
     {"past_key", offsetof(struct request, tensors[REQUEST_PAST_KEY]), TENSOR_INPUT_NUMBERS},
     {"past_value", offsetof(struct request, tensors[REQUEST_PAST_VALUE]), TENSOR_INPUT_NUMBERS},
     {"mask", offsetof(struct request, tensors[REQUEST_MASK]), TENSOR_INPUT_NUMBERS_OR_BOOLS},
+    {"bias", offsetof(struct request, tensors[REQUEST_BIAS]), TENSOR_INPUT_NUMBERS},
+    {"relative_bias.table", offsetof(struct request, relative_bias.table), TENSOR_INPUT_NUMBERS},
+    {"query_scale", offsetof(struct request, query_scale), TENSOR_INPUT_NUMBERS},
     {"query_offset", offsetof(struct request, integers[INTEGERS_QUERY_OFFSET].list), TENSOR_INPUT_INTEGERS},
     {"query_lengths", offsetof(struct request, integers[INTEGERS_QUERY_LENGTHS].list), TENSOR_INPUT_INTEGERS},
     {"key_lengths", offsetof(struct request, integers[INTEGERS_KEY_LENGTHS].list), TENSOR_INPUT_INTEGERS},
@@ -147,6 +150,7 @@ static bool resolve(struct request *request, struct error *err)
         if (!resolve_pair(request, query, err))
             return false;
     request->alibi |= request->alibi_slopes.kind == TENSOR_INPUT_BYTES;
+    request->relative_bias.given |= request->relative_bias.table.kind == TENSOR_INPUT_BYTES;
     request->qk_norm.query |= request->qk_norm.query_weights.kind == TENSOR_INPUT_BYTES;
     request->qk_norm.key |= request->qk_norm.key_weights.kind == TENSOR_INPUT_BYTES;
     return true;

@@ -40,16 +40,19 @@ struct evaluation {
 
     struct tensor tensors[REQUEST_TENSORS]; /* as the request shapes them; data NULL: absent, or a result (evaluation_tensor) */
     struct tensor weights[PROJECTIONS], biases[PROJECTIONS];
-    struct tensor heads_output;              /* [B,Tq,H*Dv], before an output projection */
-    struct tensor results[RESULTS];          /* data NULL: neither asked for nor needed for another */
-    struct tensor top_indices;               /* int64, beside the weights that results[RESULT_TOP_KEYS] holds */
-    int64_t *integers[REQUEST_INTEGERS];     /* of lists, as the request shapes them; NULL: not given, or one integer */
-    size_t *query_lengths, *key_lengths;     /* [B]; NULL: all */
-    int64_t *query_offsets, *prefix_lengths; /* [B], or one a packed sequence; prefix_lengths NULL: none */
-    struct attention_sequence *sequences;    /* packed; NULL: none are */
-    int64_t *packed_positions[2];            /* of their queries and keys, which begin anew in each */
-    double *alibi_slopes, *sinks;            /* [H] */
-    size_t *head_places;                     /* [H], of the selection; NULL: all heads */
+    struct tensor heads_output;                  /* [B,Tq,H*Dv], before an output projection */
+    struct tensor results[RESULTS];              /* data NULL: neither asked for nor needed for another */
+    struct tensor top_indices;                   /* int64, beside the weights that results[RESULT_TOP_KEYS] holds */
+    int64_t *integers[REQUEST_INTEGERS];         /* of lists, as the request shapes them; NULL: not given, or one integer */
+    size_t *query_lengths, *key_lengths;         /* [B]; NULL: all */
+    int64_t *query_offsets, *prefix_lengths;     /* [B], or one a packed sequence; prefix_lengths NULL: none */
+    struct attention_sequence *sequences;        /* packed; NULL: none are */
+    int64_t *packed_positions[2];                /* of their queries and keys, which begin anew in each */
+    double *alibi_slopes, *sinks;                /* [H] */
+    double *query_scales;                        /* as the request shapes them; NULL: none */
+    double *relative_table;                      /* [buckets,H]; NULL: none */
+    struct relative_bias_range *relative_ranges; /* [buckets] */
+    size_t *head_places;                         /* [H], of the selection; NULL: all heads */
     struct attention_selection selection;
     struct evaluation_rope rope;
     double *norm_weights[2]; /* of queries, of keys; NULL: 1 */
@@ -110,6 +113,10 @@ void evaluation_set_rules(struct evaluation *evaluation);
 /* The lists of integers. */
 bool evaluation_read_integers(struct evaluation *evaluation, const struct executor *executor, struct error *err)
     __attribute__((warn_unused_result));
+
+/* Numbers of which every one has to be finite, rounded to the precision; nothing where the input is absent. */
+bool evaluation_read_finite(const struct evaluation *evaluation, const struct tensor_input *input, double *ret,
+                            struct error *err) __attribute__((warn_unused_result));
 
 /* Draws what the body does not hold, projects, and computes attention. `arena` is for scratch memory. */
 bool evaluation_compute(struct evaluation *evaluation, struct arena *arena, const struct executor *executor, struct error *err)

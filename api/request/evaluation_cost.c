@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/request/evaluation_bias.h"
 #include "api/request/evaluation_norm.h"
 #include "api/request/evaluation_rope.h"
 #include "core/size.h"
@@ -106,7 +107,8 @@ static bool allocate_inputs(struct evaluation *evaluation, struct evaluation_mem
     const struct tensor_input *inputs = plan->request->tensors;
     const struct tensor_input *mask = &inputs[REQUEST_MASK];
     enum dtype mask_dtype = tensor_input_is_bool(mask) ? DTYPE_BOOL : plan->dtype;
-    if (!allocate_input(memory, mask_dtype, mask, &evaluation->tensors[REQUEST_MASK], err))
+    if (!allocate_input(memory, mask_dtype, mask, &evaluation->tensors[REQUEST_MASK], err) ||
+        !allocate_input(memory, plan->dtype, &inputs[REQUEST_BIAS], &evaluation->tensors[REQUEST_BIAS], err))
         return false;
     if (plan->from_tokens)
         return allocate_tokens(evaluation, memory, err);
@@ -180,7 +182,7 @@ static bool allocate_conventions(struct evaluation *evaluation, struct evaluatio
     const struct plan *plan = evaluation->plan;
     const struct request *request = plan->request;
     size_t heads_bytes = size_multiply(plan->H, sizeof(double));
-    if (!allocate_integers(evaluation, memory, err))
+    if (!allocate_integers(evaluation, memory, err) || !evaluation_bias_allocate(evaluation, memory, err))
         return false;
     size_t places_bytes = size_multiply(plan->H, sizeof *evaluation->head_places);
     if (request->select.has_heads && (evaluation->head_places = evaluation_take(memory, places_bytes, err)) == NULL)
@@ -264,8 +266,9 @@ static void set_attention(struct evaluation *evaluation)
         .lse_base_2 = plan->request->lse_base_2,
     };
     evaluation_set_rules(evaluation);
+    evaluation_bias_set(evaluation);
     void *mask = evaluation->tensors[REQUEST_MASK].data;
-    if (mask != NULL && !plan_mask_view(plan, mask, &evaluation->params.mask))
+    if (mask != NULL && !plan_pairs_view(plan, REQUEST_MASK, mask, &evaluation->params.mask))
         abort(); /* plan_resolve checked that it broadcasts */
 }
 

@@ -1,7 +1,5 @@
 #include "api/request/evaluation_norm.h"
 
-#include <math.h>
-
 #include "core/norm.h"
 #include "core/size.h"
 
@@ -24,24 +22,9 @@ bool evaluation_norm_allocate(struct evaluation *evaluation, struct evaluation_m
 
 bool evaluation_norm_read(struct evaluation *evaluation, struct error *err)
 {
-    for (size_t i = 0; i < 2; i++) {
-        const struct tensor_input *weights = weights_of(evaluation, i);
-        double *numbers = evaluation->norm_weights[i];
-        struct tensor reals = tensor_contiguous(numbers, DTYPE_F64, weights->rank, weights->shape);
-        if (weights->kind == TENSOR_INPUT_ABSENT)
-            continue;
-        if (!tensor_input_load(evaluation->extract, weights, NULL, &reals, err))
+    for (size_t i = 0; i < 2; i++)
+        if (!evaluation_read_finite(evaluation, weights_of(evaluation, i), evaluation->norm_weights[i], err))
             return false;
-        for (size_t d = 0; d < tensor_count(&reals); d++) {
-            char place[ERROR_POINTER_BYTES_MAX];
-            double given = numbers[d];
-            numbers[d] = evaluation->plan->dtype == DTYPE_F32 ? (double)(float)given : given;
-            if (!isfinite(numbers[d]))
-                return error_set_at(err, ERROR_INVALID, tensor_input_place(weights, d, place),
-                                    isfinite(given) ? "%.9g overflows float32" : "%.9g, where a finite number is expected",
-                                    given);
-        }
-    }
     return true;
 }
 

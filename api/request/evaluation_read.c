@@ -3,28 +3,36 @@
 
 #include <math.h>
 
+#include "api/request/evaluation_bias.h"
 #include "api/request/evaluation_norm.h"
 #include "api/request/evaluation_rope.h"
 #include "core/alibi.h"
 
-/* One number a head, rounded to the precision. */
-static bool read_per_head(const struct evaluation *evaluation, const struct tensor_input *input, double *ret, struct error *err)
+static bool refuse_nonfinite(const struct tensor_input *input, size_t index, double given, struct error *err)
 {
-    const struct plan *plan = evaluation->plan;
+    char place[ERROR_POINTER_BYTES_MAX];
+    (void)tensor_input_place(input, index, place);
+    if (isfinite(given))
+        return error_set_at(err, ERROR_INVALID, place, "%.9g overflows float32", given);
+    return error_set_at(err, ERROR_INVALID, place, "%s, where a finite number is expected",
+                        isnan(given) ? "NaN"
+                        : given > 0  ? "Infinity"
+                                     : "-Infinity");
+}
+
+bool evaluation_read_finite(const struct evaluation *evaluation, const struct tensor_input *input, double *ret,
+                            struct error *err)
+{
+    struct tensor reals = tensor_contiguous(ret, DTYPE_F64, input->rank, input->shape);
     if (input->kind == TENSOR_INPUT_ABSENT)
         return true;
-    struct tensor reals = tensor_contiguous(ret, DTYPE_F64, 1, &plan->H);
     if (!tensor_input_load(evaluation->extract, input, NULL, &reals, err))
         return false;
-    for (size_t h = 0; h < plan->H; h++) {
-        char place[ERROR_POINTER_BYTES_MAX];
-        double given = ret[h];
-        ret[h] = plan->dtype == DTYPE_F32 ? (double)(float)given : given;
-        if (!isfinite(given))
-            return error_set_at(err, ERROR_INVALID, tensor_input_place(input, h, place),
-                                "a number that is not finite, where a finite one is expected");
-        if (!isfinite(ret[h]))
-            return error_set_at(err, ERROR_INVALID, tensor_input_place(input, h, place), "%.9g overflows float32", given);
+    for (size_t i = 0; i < tensor_count(&reals); i++) {
+        double given = ret[i];
+        ret[i] = evaluation->plan->dtype == DTYPE_F32 ? (double)(float)given : given;
+        if (!isfinite(ret[i]))
+            return refuse_nonfinite(input, i, given, err);
     }
     return true;
 }
@@ -54,6 +62,7 @@ bool evaluation_read(struct evaluation *evaluation, const struct executor *execu
     if (!evaluation_resolve_positions(evaluation, err) || !evaluation_rope_read(evaluation, err) ||
         !evaluation_norm_read(evaluation, err))
         return false;
-    return read_per_head(evaluation, &request->alibi_slopes, evaluation->alibi_slopes, err) &&
-           read_per_head(evaluation, &request->sinks, evaluation->sinks, err);
+    return evaluation_bias_read(evaluation, err) &&
+           evaluation_read_finite(evaluation, &request->alibi_slopes, evaluation->alibi_slopes, err) &&
+           evaluation_read_finite(evaluation, &request->sinks, evaluation->sinks, err);
 }

@@ -48,7 +48,8 @@ bool plan_uses_positions(const struct plan *plan)
 {
     const struct request *request = plan->request;
     bool turns = plan->rope.dims > 0 && plan->rope.axes == 1 && !plan->rope.by_token;
-    return request->window_left >= 0 || request->window_right >= 0 || request->chunk_size > 0 || request->alibi || turns;
+    return request->window_left >= 0 || request->window_right >= 0 || request->chunk_size > 0 || request->alibi ||
+           request->relative_bias.given || turns;
 }
 
 bool plan_changes_inputs(const struct plan *plan)
@@ -61,16 +62,17 @@ bool plan_concatenates(const struct plan *plan)
     return plan->request->tensors[REQUEST_PAST_KEY].kind != TENSOR_INPUT_ABSENT || plan->cache_layout != plan->layout;
 }
 
-bool plan_mask_view(const struct plan *plan, void *data, struct tensor *ret)
+bool plan_pairs_view(const struct plan *plan, enum request_tensor which, void *data, struct tensor *ret)
 {
     const struct request *request = plan->request;
-    const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
+    const struct tensor_input *input = &request->tensors[which];
     struct tensor view =
-        tensor_contiguous(data, tensor_input_is_bool(mask) ? DTYPE_BOOL : plan->dtype, mask->rank, mask->shape);
+        tensor_contiguous(data, tensor_input_is_bool(input) ? DTYPE_BOOL : plan->dtype, input->rank, input->shape);
     const struct plan_result *weights = &plan->pairs;
     /* Keys past an early end are masked by their number, never by reading the mask there. */
-    if (request->mask_ends_early && mask->rank > 0 && mask->shape[mask->rank - 1] <= plan->Tk)
-        view.shape[mask->rank - 1] = plan->Tk;
+    bool ends_early = which == REQUEST_MASK && request->mask_ends_early;
+    if (ends_early && input->rank > 0 && input->shape[input->rank - 1] <= plan->Tk)
+        view.shape[input->rank - 1] = plan->Tk;
     struct tensor axes;
     if (!tensor_broadcast(&view, weights->rank, weights->shape, &axes))
         return false;

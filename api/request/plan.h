@@ -75,8 +75,10 @@ bool plan_changes_inputs(const struct plan *plan);
  * the layout of the cache. */
 bool plan_concatenates(const struct plan *plan);
 
-/* The (B,H,Tq,Tk) view of the mask, broadcast to the weights as the reply shapes them. False where it does not broadcast. */
-bool plan_mask_view(const struct plan *plan, void *data, struct tensor *ret) __attribute__((warn_unused_result));
+/* The (B,H,Tq,Tk) view of the mask or the bias, broadcast to the weights as the reply shapes them. False where it does not
+ * broadcast. */
+bool plan_pairs_view(const struct plan *plan, enum request_tensor which, void *data, struct tensor *ret)
+    __attribute__((warn_unused_result));
 
 /* The (B,H,T,D) view of a tensor of that layout. */
 struct tensor plan_heads_view(const struct plan *plan, enum plan_layout layout, void *data, size_t heads, size_t tokens,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/request/plan_bias.h"
 #include "api/request/plan_integers.h"
 #include "api/request/plan_norm.h"
 #include "api/request/plan_results.h"
@@ -165,23 +166,26 @@ static bool resolve_scale(struct plan *plan, struct error *err)
     return true;
 }
 
-static bool resolve_mask(const struct plan *plan, struct error *err)
+/* A mask or a bias. */
+static bool resolve_pairs(const struct plan *plan, enum request_tensor which, struct error *err)
 {
     const struct request *request = plan->request;
-    const struct tensor_input *mask = &request->tensors[REQUEST_MASK];
-    if (mask->kind == TENSOR_INPUT_ABSENT)
+    const struct tensor_input *input = &request->tensors[which];
+    bool numbers = !tensor_input_is_bool(input) && !tensor_input_is_empty(input);
+    if (input->kind == TENSOR_INPUT_ABSENT)
         return true;
-    if (request->mask_drops && !tensor_input_is_bool(mask) && !tensor_input_is_empty(mask))
+    if (which == REQUEST_MASK && request->mask_drops && numbers)
         return error_set_at(err, ERROR_INVALID, "/mask_semantics",
                             "\"drop\" speaks of booleans, and the mask holds numbers, which are added to the scores");
     const struct plan_result *weights = &plan->pairs;
     struct tensor unused;
-    if (plan_mask_view(plan, NULL, &unused))
+    if (plan_pairs_view(plan, which, NULL, &unused))
         return true;
     char given[SHAPE_TEXT_BYTES_MAX], wanted[SHAPE_TEXT_BYTES_MAX], hint[SHAPE_HINT_BYTES_MAX];
-    return error_set_at(err, ERROR_INVALID, mask->pointer, "shape %s does not broadcast to the weights' shape %s%s",
-                        shape_text(mask->rank, mask->shape, given, sizeof given),
-                        shape_text(weights->rank, weights->shape, wanted, sizeof wanted), shape_hint_of_mask(plan, hint));
+    return error_set_at(err, ERROR_INVALID, input->pointer, "shape %s does not broadcast to the weights' shape %s%s",
+                        shape_text(input->rank, input->shape, given, sizeof given),
+                        shape_text(weights->rank, weights->shape, wanted, sizeof wanted),
+                        shape_hint_of_pairs(plan, which, hint));
 }
 
 static bool resolve_per_head(const struct plan *plan, const struct tensor_input *input, struct error *err)
@@ -221,7 +225,8 @@ bool plan_resolve(const struct request *request, struct plan *ret, struct error 
         return false;
     plan_results_resolve(ret);
     return plan_integers_resolve(ret, err) && resolve_causal(ret, err) && resolve_extensions(ret, err) &&
-           resolve_scale(ret, err) && plan_rope_resolve(ret, err) && plan_norm_resolve(ret, err) && resolve_mask(ret, err) &&
+           resolve_scale(ret, err) && plan_rope_resolve(ret, err) && plan_norm_resolve(ret, err) &&
+           resolve_pairs(ret, REQUEST_MASK, err) && resolve_pairs(ret, REQUEST_BIAS, err) && plan_bias_resolve(ret, err) &&
            resolve_per_head(ret, &request->alibi_slopes, err) && resolve_per_head(ret, &request->sinks, err) &&
            resolve_results(ret, err);
 }

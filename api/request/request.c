@@ -10,6 +10,7 @@ const char *const request_tensor_names[REQUEST_TENSORS + 1] = {
     [REQUEST_PAST_KEY] = "past_key",
     [REQUEST_PAST_VALUE] = "past_value",
     [REQUEST_MASK] = "mask",
+    [REQUEST_BIAS] = "bias",
     [REQUEST_TENSORS] = NULL,
 };
 
@@ -70,5 +71,8 @@ const char *const request_causal_names[CAUSALS + 1] = {
 
 void request_init(struct request *ret)
 {
-    *ret = (struct request){.window_left = -1, .window_right = -1, .dtype = DTYPE_F32};
+    *ret = (struct request){.window_left = -1,
+                            .window_right = -1,
+                            .relative_bias = {.bidirectional = true, .max_distance = 128}, /* as T5's encoder */
+                            .dtype = DTYPE_F32};
 }

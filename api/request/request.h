@@ -22,6 +22,7 @@ enum request_tensor {
     REQUEST_PAST_KEY,
     REQUEST_PAST_VALUE,
     REQUEST_MASK,
+    REQUEST_BIAS,
     REQUEST_TENSORS,
 };
 
@@ -113,6 +114,7 @@ extern const char *const request_causal_names[CAUSALS + 1];
 #define REQUEST_POSITION_MAX (INT64_C(1) << 53) /* of positions and windows: exact in a double, and sums of them fit */
 #define REQUEST_HEADS_MAX INT32_MAX
 #define REQUEST_SELECT_HEADS_MAX 128
+#define REQUEST_BUCKETS_MAX 65536
 #define REQUEST_TOP_MAX 1024 /* keys of a row in top_keys: finding them takes time that grows with their square */
 
 /* Normalisation of queries and keys. */
@@ -122,6 +124,14 @@ struct qk_norm_request {
     bool l2;                                        /* else rms */
     bool after_rope;
     double eps;
+};
+
+/* T5's biases by distance. */
+struct relative_bias_request {
+    bool given, has_bidirectional;
+    bool bidirectional;
+    int64_t max_distance;
+    struct tensor_input table; /* [buckets,H] */
 };
 
 /* "select": the part of queries and keys that weights and scores are stored of. */
@@ -150,7 +160,9 @@ struct request {
 
     bool has_scale;
     double scale;
-    double softcap;                   /* 0: none */
+    double softcap;                  /* 0: none */
+    struct tensor_input query_scale; /* [Tq] or [B,Tq] */
+    struct relative_bias_request relative_bias;
     bool alibi;                       /* the paper's slopes, unless given */
     struct tensor_input alibi_slopes; /* [H] */
     struct tensor_input sinks;        /* [H] */

@@ -121,21 +121,21 @@ const char *shape_hint_of_tensors(const struct request *request, char ret[SHAPE_
     return ret;
 }
 
-/* A mask with one row (and so on) an item, as it is written: [B, 1, .., rest]. */
-static void with_batch(const struct plan *plan, const struct tensor_input *mask, char ret[AXES_TEXT_BYTES_MAX])
+/* A mask or a bias with one row (and so on) an item, as it is written: [B, 1, .., rest]. */
+static void with_batch(const struct plan *plan, const struct tensor_input *input, char ret[AXES_TEXT_BYTES_MAX])
 {
     const struct plan_result *weights = &plan->results[RESULT_WEIGHTS];
     size_t axes[4] = {plan->B, 1, 1, 1};
-    for (size_t i = 1; i < mask->rank; i++)
-        axes[weights->rank - mask->rank + i] = mask->shape[i];
+    for (size_t i = 1; i < input->rank; i++)
+        axes[weights->rank - input->rank + i] = input->shape[i];
     (void)shape_text(weights->rank, axes, ret, AXES_TEXT_BYTES_MAX);
 }
 
-const char *shape_hint_of_mask(const struct plan *plan, char ret[SHAPE_HINT_BYTES_MAX])
+const char *shape_hint_of_pairs(const struct plan *plan, enum request_tensor which, char ret[SHAPE_HINT_BYTES_MAX])
 {
-    const struct tensor_input *mask = &plan->request->tensors[REQUEST_MASK];
+    const struct tensor_input *input = &plan->request->tensors[which];
     const struct plan_result *weights = &plan->results[RESULT_WEIGHTS];
-    const size_t *shape = mask->shape, rank = mask->rank;
+    const size_t *shape = input->shape, rank = input->rank;
     char text[AXES_TEXT_BYTES_MAX];
     ret[0] = '\0';
     if (rank == 0)
@@ -143,7 +143,7 @@ const char *shape_hint_of_mask(const struct plan *plan, char ret[SHAPE_HINT_BYTE
     size_t last = shape[rank - 1], rows = rank > 1 ? shape[rank - 2] : 1;
     if (plan->has_batch && rank > 1 && rank < weights->rank && shape[0] == plan->B && last == plan->Tk &&
         (rank == 2 || rows == plan->Tq || rows == 1)) {
-        with_batch(plan, mask, text);
+        with_batch(plan, input, text);
         (void)snprintf(ret, SHAPE_HINT_BYTES_MAX, "; if its first axis is the batch, send it as %s", text);
     } else if (plan->has_batch && plan->has_heads && rank == 3 && shape[0] == size_multiply(plan->B, plan->H) &&
                rows == plan->Tq && last == plan->Tk) {
@@ -154,35 +154,36 @@ const char *shape_hint_of_mask(const struct plan *plan, char ret[SHAPE_HINT_BYTE
         (void)snprintf(ret, SHAPE_HINT_BYTES_MAX, "; its last two axes are queries and keys, [.., Tq, Tk]: swap them");
     } else if (plan->Tpast > 0 && last == plan->Tnew) {
         (void)snprintf(ret, SHAPE_HINT_BYTES_MAX,
-                       "; a mask covers all %zu keys, the cache's before the new ones: add %zu columns in front", plan->Tk,
-                       plan->Tpast);
-    } else if (rank == 1 && last == plan->B && !tensor_input_is_bool(mask)) {
+                       "; a %s covers all %zu keys, the cache's before the new ones: add %zu columns in front",
+                       request_tensor_names[which], plan->Tk, plan->Tpast);
+    } else if (which == REQUEST_MASK && rank == 1 && last == plan->B && !tensor_input_is_bool(input)) {
         (void)snprintf(ret, SHAPE_HINT_BYTES_MAX, "; lengths, one per item, are key_lengths");
     } else if (rank > weights->rank && !plan->has_heads) {
-        (void)snprintf(ret, SHAPE_HINT_BYTES_MAX, "; there are no heads here: leave out the mask's axis for them");
+        (void)snprintf(ret, SHAPE_HINT_BYTES_MAX, "; there are no heads here: leave out the %s's axis for them",
+                       request_tensor_names[which]);
     }
     return ret;
 }
 
-const char *shape_hint_of_readings(const struct plan *plan, char ret[SHAPE_HINT_BYTES_MAX])
+const char *shape_hint_of_readings(const struct plan *plan, enum request_tensor which, char ret[SHAPE_HINT_BYTES_MAX])
 {
-    const struct tensor_input *mask = &plan->request->tensors[REQUEST_MASK];
+    const struct tensor_input *input = &plan->request->tensors[which];
     const struct plan_result *weights = &plan->results[RESULT_WEIGHTS];
-    const size_t rank = mask->rank;
+    const size_t rank = input->rank;
     ret[0] = '\0';
-    if (mask->kind == TENSOR_INPUT_ABSENT || !plan->has_batch || plan->B < 2 || rank < 2 || rank >= weights->rank ||
-        mask->shape[0] != plan->B)
+    if (input->kind == TENSOR_INPUT_ABSENT || !plan->has_batch || plan->B < 2 || rank < 2 || rank >= weights->rank ||
+        input->shape[0] != plan->B)
         return ret;
     char shape[AXES_TEXT_BYTES_MAX], batch[AXES_TEXT_BYTES_MAX], taken[AXES_TEXT_BYTES_MAX];
     size_t axes[4] = {1, 1, 1, 1};
     for (size_t i = 0; i < rank; i++)
-        axes[weights->rank - rank + i] = mask->shape[i];
-    (void)shape_text(rank, mask->shape, shape, sizeof shape);
+        axes[weights->rank - rank + i] = input->shape[i];
+    (void)shape_text(rank, input->shape, shape, sizeof shape);
     (void)shape_text(weights->rank, axes, taken, sizeof taken);
-    with_batch(plan, mask, batch);
+    with_batch(plan, input, batch);
     (void)snprintf(
         ret, SHAPE_HINT_BYTES_MAX,
-        "the mask's shape %s was read as [%s, %s]; if its first axis is the batch, send it as %s (%s says that it is not)",
-        shape, rank == 2 ? "Tq" : "H", rank == 2 ? "Tk" : "Tq, Tk", batch, taken);
+        "the %s's shape %s was read as [%s, %s]; if its first axis is the batch, send it as %s (%s says that it is not)",
+        request_tensor_names[which], shape, rank == 2 ? "Tq" : "H", rank == 2 ? "Tk" : "Tq, Tk", batch, taken);
     return ret;
 }

@@ -11,10 +11,10 @@
  * Returns `ret`. */
 const char *shape_hint_of_tensors(const struct request *request, char ret[SHAPE_HINT_BYTES_MAX]);
 
-/* Of a mask that does not broadcast to the weights; as above. */
-const char *shape_hint_of_mask(const struct plan *plan, char ret[SHAPE_HINT_BYTES_MAX]);
+/* Of a mask or a bias that does not broadcast to the weights; as above. */
+const char *shape_hint_of_pairs(const struct plan *plan, enum request_tensor which, char ret[SHAPE_HINT_BYTES_MAX]);
 
-/* Of a mask that broadcasts, and whose first axis may have been meant as the batch: a warning, "" where there is one reading. */
-const char *shape_hint_of_readings(const struct plan *plan, char ret[SHAPE_HINT_BYTES_MAX]);
+/* Of one that broadcasts, and whose first axis may have been meant as the batch: a warning, "" where there is one reading. */
+const char *shape_hint_of_readings(const struct plan *plan, enum request_tensor which, char ret[SHAPE_HINT_BYTES_MAX]);
 
 #endif

@@ -68,10 +68,10 @@ struct attention_params {
     const size_t *key_lengths;   /* [B], each <= Tk; NULL: all Tk */
     struct tensor mask; /* (B,H,Tq,Tk), usually broadcast: bool, 1 = may attend, or the inputs' dtype, added; data NULL: none */
     struct tensor bias; /* (B,H,Tq,Tk), usually broadcast: the inputs' dtype, finite; data NULL: none */
-    const struct relative_bias *relative_bias; /* NULL: none */
-    const double *alibi_slopes;                /* [H]; NULL: none */
-    const double *sinks;                       /* [H]; NULL: none */
-    bool lse_base_2;                           /* lse is a logarithm to base 2, else natural */
+    struct relative_bias relative_bias; /* table NULL: none */
+    const double *alibi_slopes;         /* [H]; NULL: none */
+    const double *sinks;                /* [H]; NULL: none */
+    bool lse_base_2;                    /* lse is a logarithm to base 2, else natural */
 };
 
 /* The part of queries and keys that results with a number for each pair are stored of. No other result depends on it. */

@@ -36,9 +36,9 @@ double exact_capped_score(const struct attention_plan *plan, size_t b, size_t h,
     double cap = params->softcap;
     if (params->bias.data != NULL)
         score += element(&params->bias, tensor_row(&params->bias, b, h, i), j);
-    if (params->relative_bias != NULL)
+    if (params->relative_bias.table != NULL)
         score += relative_bias_at(
-            params->relative_bias, h,
+            &params->relative_bias, h,
             position_difference(positions_at(&params->key_positions, b, j), positions_at(&params->query_positions, b, i)));
     return cap > 0 ? cap * tanh(score / cap) : score;
 }

@@ -128,7 +128,7 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
     plan->weights_dtype = plan->weights_in_place ? params->query.dtype : plan->work;
     plan->stages_wanted = plan->weights_wanted || results->scores.data != NULL || results->capped_scores.data != NULL ||
                           results->masked_scores.data != NULL;
-    plan->raw_scores = params->softcap <= 0 && params->bias.data == NULL && params->relative_bias == NULL &&
+    plan->raw_scores = params->softcap <= 0 && params->bias.data == NULL && params->relative_bias.table == NULL &&
                        params->mask.data == NULL && params->alibi_slopes == NULL;
     const struct tensor *top = results->top_indices.data != NULL ? &results->top_indices : &results->top_weights;
     plan->top = top->data == NULL ? 0 : top->shape[3];

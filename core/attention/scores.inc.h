@@ -101,7 +101,7 @@ static void NAME(stage_bias)(struct NAME(state) *state, const struct NAME(tile) 
 static void NAME(stage_relative_bias)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r)
 {
     const struct attention_params *params = state->plan->params;
-    const struct relative_bias *bias = params->relative_bias;
+    const struct relative_bias *bias = &params->relative_bias;
     const double *table = bias->table + NAME(row_head)(state, r);
     int64_t position = positions_at(&params->query_positions, state->block->b, NAME(row_query)(state, r));
     bool consecutive = params->key_positions.given == NULL;
@@ -139,7 +139,7 @@ static void NAME(stages_before_mask)(struct NAME(state) *state, const struct NAM
         NAME(store_stage_exact)(state, tile, &results->scores, false);
     for (size_t r = tile->row; params->bias.data != NULL && r < tile->row + tile->rows; r++)
         NAME(stage_bias)(state, tile, r);
-    for (size_t r = tile->row; params->relative_bias != NULL && r < tile->row + tile->rows; r++)
+    for (size_t r = tile->row; params->relative_bias.table != NULL && r < tile->row + tile->rows; r++)
         NAME(stage_relative_bias)(state, tile, r);
     if (params->softcap > 0)
         NAME(stage_softcap)(state, tile);

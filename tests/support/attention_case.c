@@ -248,8 +248,7 @@ static void draw_relative_bias(struct attention_case *c, struct draw *draw)
         c->table[k] = rounded(c, draw_normal(draw));
     c->ranges = test_alloc(c->buckets, sizeof *c->ranges);
     size_t count = relative_bias_ranges(c->buckets, c->bidirectional, c->max_distance, c->ranges);
-    c->relative_bias = (struct relative_bias){.ranges = c->ranges, .count = count, .table = c->table, .stride = H};
-    c->params.relative_bias = &c->relative_bias;
+    c->params.relative_bias = (struct relative_bias){.ranges = c->ranges, .count = count, .table = c->table, .stride = H};
 }
 
 static void draw_terms(struct attention_case *c, struct draw *draw)

@@ -64,7 +64,6 @@ struct attention_case {
     struct attention_sequence *sequences;
     size_t *query_lengths, *key_lengths;
     double *alibi_slopes, *sinks, *query_scales, *table;
-    struct relative_bias relative_bias;
     struct relative_bias_range *ranges;
     bool bidirectional; /* of the relative bias, and what else says its buckets */
     size_t buckets;

@@ -143,12 +143,12 @@ static size_t bucket_of(const struct relative_bias *bias, int64_t offset)
 static double biases_of(const struct inputs *in, size_t b, size_t h, size_t i, size_t j, double *magnitude)
 {
     const struct attention_params *params = in->params;
-    const struct relative_bias *relative = params->relative_bias;
+    const struct relative_bias *relative = &params->relative_bias;
     double sum = 0;
     if (in->bias)
         sum = in->bias[((b * in->H + h) * in->Tq + i) * in->Tk + j];
     *magnitude += fabs(sum);
-    if (relative) {
+    if (relative->table) {
         double added = relative->table[bucket_of(relative, -distance_behind(params, b, i, j)) * relative->stride + h];
         *magnitude += fabs(added);
         sum += added;

@@ -56,7 +56,7 @@ static bool has(const struct planted *p, const char *name)
 
 static bool counts_positions(const struct planted *p)
 {
-    return has(p, "rope") || has(p, "alibi") || has(p, "window") || p->rope != NULL;
+    return has(p, "rope") || has(p, "alibi") || has(p, "relative_bias") || has(p, "window") || p->rope != NULL;
 }
 
 /* ---- scores ---- */
@@ -223,7 +223,7 @@ static bool plant_mask_added(struct planted *p, const struct request_answer *ask
     mask.is_bool = !mask.is_bool && asked->mask_is_bits;
     set(p, "mask", tensor_json(&mask));
     free(mask.values);
-    return !before_scale || asked->scale > 0;
+    return !before_scale || (asked->scale > 0 && !has(p, "query_scale"));
 }
 
 static bool plant_mask_missing(struct planted *p, const struct request_answer *asked, struct draw *draw)

@@ -131,13 +131,16 @@ static void weigh(const struct planted *p, const struct attention_params *params
     const size_t B = params->query.shape[0], H = params->query.shape[1], Tq = params->query.shape[2], Tk = params->key.shape[2];
     for (size_t row = 0; row < B * H * Tq; row++) {
         const double *sink = params->sinks != NULL ? &params->sinks[row / Tq % H] : NULL;
+        const size_t query = row / Tq / H * params->query_scale_stride + row % Tq;
+        const double scale = params->scale * (params->query_scales != NULL ? params->query_scales[query] : 1);
+        const bool unscaled = p->lse_unscaled && scale != 0;
         double *scratch = test_alloc(Tk, sizeof *scratch);
         r->lse[row] = soften(r->masked_scores + row * Tk, Tk, 1, sink, p->masked_rows, r->weights + row * Tk);
-        for (size_t j = 0; j < Tk && p->lse_unscaled; j++) {
+        for (size_t j = 0; j < Tk && unscaled; j++) {
             scratch[j] = r->masked_scores[row * Tk + j];
-            scratch[j] += isfinite(scratch[j]) ? r->scores[row * Tk + j] * (1 / params->scale - 1) : 0;
+            scratch[j] += isfinite(scratch[j]) ? r->scores[row * Tk + j] * (1 / scale - 1) : 0;
         }
-        if (p->lse_unscaled) {
+        if (unscaled) {
             double *unused = test_alloc(Tk, sizeof *unused);
             r->lse[row] = soften(scratch, Tk, 1, sink, 0, unused);
             free(unused);

@@ -67,6 +67,9 @@ enum random_tensor_name {
     RANDOM_KEY_SPANS,
     RANDOM_QUERY_BOUNDARIES,
     RANDOM_KEY_BOUNDARIES,
+    RANDOM_BIAS,
+    RANDOM_RELATIVE_TABLE, /* [buckets,H] */
+    RANDOM_QUERY_SCALE,
     RANDOM_ALIBI,
     RANDOM_SINKS,
     RANDOM_TENSOR_COUNT,
@@ -99,10 +102,12 @@ struct random_request {
     size_t sequence_count;              /* packed; 0: none are */
     bool has_scale;
     double scale;
-    double softcap;       /* 0: left out */
-    const char *lse_base; /* NULL: left out */
-    const char *alibi;    /* "true" or "false"; NULL: left out, or the tensor */
-    char *rope, *qk_norm; /* as JSON, owned; NULL: left out */
+    double softcap;                        /* 0: left out */
+    const char *lse_base;                  /* NULL: left out */
+    const char *alibi;                     /* "true" or "false"; NULL: left out, or the tensor */
+    bool has_bidirectional, bidirectional; /* of the relative bias */
+    size_t max_distance;                   /* 0: left out */
+    char *rope, *qk_norm;                  /* as JSON, owned; NULL: left out */
 
     bool has_return, wanted[ANSWER_COUNT];
     size_t top;                                    /* 0: left out */

@@ -204,13 +204,10 @@ static void poison_padding(struct random_request *c, struct draw *d)
     }
 }
 
-/* Broadcasts along drawn axes; leading axes may be missing. */
-static void draw_mask(struct random_request *c, struct draw *d)
+/* A tensor that broadcasts to the weights along drawn axes; leading axes may be missing. Returns how many numbers it has. */
+static size_t give_pairs(struct random_request *c, enum random_tensor_name name, struct draw *d)
 {
-    struct random_tensor *t = &c->tensors[RANDOM_MASK];
-    c->mask_semantics = draw_chance(d, 0.1) ? "keep" : NULL;
-    if (!draw_chance(d, 0.4))
-        return;
+    struct random_tensor *t = &c->tensors[name];
     size_t whole[4] = {c->B, c->H, c->Tq, c->Tpast + c->Tnew}, shape[4], rank = 0;
     size_t missing = draw_chance(d, 0.5) ? 0 : draw_size(d, 0, 3);
     for (size_t axis = missing; axis < 4; axis++) {
@@ -219,17 +216,66 @@ static void draw_mask(struct random_request *c, struct draw *d)
     }
     set_numbers(t, rank, shape);
     t->form = draw_flat_form(t, d);
+    return shape_count(rank, shape);
+}
+
+static double rounded(const struct random_request *c, double x)
+{
+    return c->is_f64 ? x : (double)(float)x;
+}
+
+static void draw_mask(struct random_request *c, struct draw *d)
+{
+    struct random_tensor *t = &c->tensors[RANDOM_MASK];
+    c->mask_semantics = draw_chance(d, 0.1) ? "keep" : NULL;
+    if (!draw_chance(d, 0.4))
+        return;
+    size_t count = give_pairs(c, RANDOM_MASK, d);
     t->boolean = draw_chance(d, 0.5);
     if (t->boolean && draw_chance(d, 0.4))
         c->mask_semantics = "drop";
     static const double ban_chances[] = {0.02, 0.3, 0.7, 0.98};
     double ban_chance = ban_chances[draw_size(d, 0, 3)];
     bool flags = draw_chance(d, 0.1);
-    size_t count = shape_count(rank, shape);
     for (size_t k = 0; k < count; k++) {
         bool masked = draw_chance(d, ban_chance);
-        double x = c->is_f64 ? draw_normal(d) : (double)(float)draw_normal(d);
+        double x = rounded(c, draw_normal(d));
         t->values[k] = t->boolean || flags ? !masked : masked ? -INFINITY : x;
+    }
+}
+
+/* T5's, of any number of buckets and any distance that are allowed. */
+static void draw_relative_bias(struct random_request *c, struct draw *d)
+{
+    struct random_tensor *t = &c->tensors[RANDOM_RELATIVE_TABLE];
+    c->has_bidirectional = draw_chance(d, 0.7);
+    c->bidirectional = !c->has_bidirectional || draw_chance(d, 0.5);
+    size_t buckets = c->bidirectional ? 2 * draw_size(d, 2, 17) : draw_size(d, 2, 33);
+    size_t exact = (c->bidirectional ? buckets / 2 : buckets) / 2;
+    c->max_distance = draw_chance(d, 0.3) ? 0 : exact + draw_size(d, 1, draw_chance(d, 0.5) ? 8 : 300);
+    set_numbers(t, 2, (const size_t[]){buckets, c->H});
+    t->form = c->H > 0 && draw_chance(d, 0.5) ? FORM_NESTED : FORM_FLAT;
+    for (size_t k = 0; k < buckets * c->H; k++)
+        t->values[k] = rounded(c, draw_normal(d));
+}
+
+/* What is added before the softcap, and the queries' own scales. */
+static void draw_terms(struct random_request *c, struct draw *d)
+{
+    if (draw_chance(d, 0.15)) {
+        size_t count = give_pairs(c, RANDOM_BIAS, d);
+        for (size_t k = 0; k < count; k++)
+            c->tensors[RANDOM_BIAS].values[k] = rounded(c, draw_normal(d));
+    }
+    if (draw_chance(d, 0.15))
+        draw_relative_bias(c, d);
+    if (draw_chance(d, 0.15)) {
+        struct random_tensor *t = &c->tensors[RANDOM_QUERY_SCALE];
+        bool shared = !c->has_batch || draw_chance(d, 0.5);
+        set_numbers(t, shared ? 1 : 2, shared ? &c->Tq : (const size_t[]){c->B, c->Tq});
+        t->form = draw_flat_form(t, d);
+        for (size_t k = 0; k < shape_count(t->rank, t->shape); k++)
+            t->values[k] = draw_chance(d, 0.1) ? 0 : rounded(c, 1 + 0.5 * draw_normal(d));
     }
 }
 
@@ -325,4 +371,5 @@ void random_request_draw_fields(struct random_request *c, struct draw *draw)
     draw_biases(c, draw);
     random_request_draw_rope(c, draw);
     draw_reply(c, draw);
+    draw_terms(c, draw);
 }

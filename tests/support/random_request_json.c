@@ -10,7 +10,7 @@
 #include "tests/support/random_request.h"
 #include "tests/support/view.h"
 
-#define FIELDS_MAX 48
+#define FIELDS_MAX 64
 
 /* The members of the request's object, each `"name": value`. */
 struct fields {
@@ -128,6 +128,23 @@ static void write_pair(const struct random_request *c, struct fields *fields, co
         put_tensor(file, of_key, true, fields->draw);
         (void)fputs("}", file);
     }
+    (void)fclose(file);
+}
+
+static void write_relative_bias(const struct random_request *c, struct fields *fields)
+{
+    const struct random_tensor *table = &c->tensors[RANDOM_RELATIVE_TABLE];
+    size_t bytes;
+    if (!table->given)
+        return;
+    FILE *file = field_open(fields, &bytes);
+    (void)fputs("\"relative_bias\":{\"table\":", file);
+    put_tensor(file, table, c->is_f64, fields->draw);
+    if (c->has_bidirectional)
+        (void)fprintf(file, ",\"bidirectional\":%s", c->bidirectional ? "true" : "false");
+    if (c->max_distance > 0)
+        (void)fprintf(file, ",\"max_distance\":%zu", c->max_distance);
+    (void)fputs("}", file);
     (void)fclose(file);
 }
 
@@ -301,6 +318,8 @@ void random_request_write(struct random_request *c, struct draw *draw)
         {"value", RANDOM_VALUE},
         {"past_key", RANDOM_PAST_KEY},
         {"mask", RANDOM_MASK},
+        {"bias", RANDOM_BIAS},
+        {"query_scale", RANDOM_QUERY_SCALE},
         {"alibi", RANDOM_ALIBI},
         {"past_value", RANDOM_PAST_VALUE},
         {"sinks", RANDOM_SINKS},
@@ -317,6 +336,7 @@ void random_request_write(struct random_request *c, struct draw *draw)
     write_pair(c, &fields, "segment_ids", RANDOM_QUERY_SEGMENTS);
     write_pair(c, &fields, "span_ids", RANDOM_QUERY_SPANS);
     write_pair(c, &fields, "cu_seqlens", RANDOM_QUERY_BOUNDARIES);
+    write_relative_bias(c, &fields);
     write_projection(c, &fields);
     write_structure(c, &fields);
     write_conventions(c, &fields);

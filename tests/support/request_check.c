@@ -296,6 +296,21 @@ static void check_norm(const struct checking *c)
     }
 }
 
+static void check_relative_bias(const struct checking *c)
+{
+    json_t *given = answer_field(c->answer, "relative_bias"), *want = NULL;
+    if (given != NULL) {
+        struct json_tensor table = json_tensor_read(json_object_get(given, "table"), false);
+        json_t *both = json_object_get(given, "bidirectional"), *distance = json_object_get(given, "max_distance");
+        bool bidirectional = both == NULL || json_is_null(both) || json_is_true(both);
+        json_int_t max_distance = json_is_number(distance) ? (json_int_t)json_number_value(distance) : 128;
+        want = json_pack("{s:I,s:b,s:I}", "buckets", (json_int_t)table.shape[0], "bidirectional", bidirectional, "max_distance",
+                         max_distance);
+        json_tensor_done(&table);
+    }
+    check_applied(c, "relative_bias", want);
+}
+
 static void check_conventions(const struct checking *c)
 {
     const struct request_answer *answer = c->answer;
@@ -303,8 +318,8 @@ static void check_conventions(const struct checking *c)
     json_t *softcap = answer_field(answer, "softcap");
     check_number(c, "scale", answer->scale);
     check_query_offset(c);
-    static const char *const marks[] = {"query_positions", "key_positions", "query_lengths", "key_lengths",
-                                        "segment_ids",     "span_ids",      "cu_seqlens"};
+    static const char *const marks[] = {"query_positions", "key_positions", "query_lengths", "key_lengths", "segment_ids",
+                                        "span_ids",        "cu_seqlens",    "bias",          "query_scale"};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         check_applied(c, marks[i], answer_field(answer, marks[i]) == NULL ? NULL : json_true());
     check_integer_field(c, "chunk_size");
@@ -332,6 +347,7 @@ static void check_conventions(const struct checking *c)
     check_applied(c, "select", json_incref(answer_field(answer, "select")));
     check_applied(c, "pool", pool ? json_incref(answer_field(answer, "pool")) : NULL);
     check_applied(c, "pool_by", !pool ? NULL : by == NULL ? json_string("mean") : json_incref(by));
+    check_relative_bias(c);
     check_rope(c);
     check_norm(c);
     check_window(c);
@@ -376,7 +392,8 @@ static bool counts_positions(const struct checking *c)
     bool turns = rope.present && rope.dims > 0 && !own_positions;
     json_tensor_done(&cosines);
     rope_answer_done(&rope);
-    return (window != NULL && bounded) || answer_field(c->answer, "chunk_size") != NULL || is_true(c, "alibi") || turns;
+    return (window != NULL && bounded) || answer_field(c->answer, "chunk_size") != NULL ||
+           answer_field(c->answer, "relative_bias") != NULL || is_true(c, "alibi") || turns;
 }
 
 /* A mask without a number in it is of booleans as well as of anything. */
@@ -415,12 +432,15 @@ static bool mask_is_segments(const struct checking *c)
 }
 
 /* Fewer axes than the weights have, the first as long as the batch. */
-static bool mask_has_two_readings(const struct checking *c)
+static bool has_two_readings(const struct checking *c, const char *name)
 {
-    const struct json_tensor *mask = &c->answer->mask;
+    struct json_tensor given = json_tensor_read(answer_field(c->answer, name), false);
+    const struct json_tensor *mask = &given;
     size_t rank = (c->answer->has_batch ? 3U : 2U) + (c->answer->has_heads ? 1U : 0U);
-    return mask->present && c->answer->has_batch && c->answer->B > 1 && mask->rank >= 2 && mask->rank < rank &&
-           mask->shape[0] == c->answer->B;
+    bool two = mask->present && c->answer->has_batch && c->answer->B > 1 && mask->rank >= 2 && mask->rank < rank &&
+               mask->shape[0] == c->answer->B;
+    json_tensor_done(&given);
+    return two;
 }
 
 static bool is_text(const json_t *value, const char *text)
@@ -439,6 +459,8 @@ static void check_warnings(const struct checking *c)
     bool offset = answer_field(c->answer, "query_offset") != NULL, causal = is_true(c, "causal");
     bool listed = answer_field(c->answer, "query_positions") != NULL, keys = answer_field(c->answer, "key_positions") != NULL;
     bool counted = causal || counts_positions(c);
+    json_t *relative = answer_field(c->answer, "relative_bias"), *both = json_object_get(relative, "bidirectional");
+    both = json_is_null(both) ? NULL : both;
     char rows[64];
     (void)snprintf(rows, sizeof rows, "%zu row", masked_rows(c));
     const struct {
@@ -452,7 +474,9 @@ static void check_warnings(const struct checking *c)
          "first query at position 0"},
         {counted && keys && !offset && !listed, "key_positions say where keys stand"},
         {mask_is_segments(c), "segment ids"},
-        {mask_has_two_readings(c), "the mask's shape"},
+        {has_two_readings(c, "mask"), "the mask's shape"},
+        {has_two_readings(c, "bias"), "the bias's shape"},
+        {relative != NULL && both == NULL && causal, "relative_bias was read as bidirectional"},
         {offset && !counted && !is_number(answer_field(c->answer, "query_offset"), 0), "query_offset has no effect"},
         {listed && !counted, "query_positions has no effect"},
         {keys && !counted, "key_positions has no effect"},

@@ -48,27 +48,14 @@ static struct tensor view_of(const struct json_tensor *json_tensor)
     return tensor_contiguous(json_tensor->values, DTYPE_F64, json_tensor->rank, json_tensor->shape);
 }
 
-/* The mask broadcast to the weights by NumPy's rules: [B,H,Tq,Tk], booleans as 0 (masked) and 1 in `ret_bools`, else numbers in
- * `ret_numbers`. */
+/* The mask broadcast to the weights: [B,H,Tq,Tk], booleans as 0 (masked) and 1 in `ret_bools`, else numbers in `ret_numbers`. */
 static void broadcast_mask(const struct request_answer *answer, unsigned char *ret_bools, double *ret_numbers)
 {
     const struct json_tensor *mask = &answer->mask;
-    const size_t full[4] = {answer->B, answer->H, answer->Tq, answer->Tk};
     json_t *semantics = answer_field(answer, "mask_semantics");
     bool drops = semantics != NULL && strcmp(json_string_value(semantics), "drop") == 0;
-    size_t axes[4] = {0}, rank = 0; /* of `full`, those that the weights have */
-    for (size_t axis = 0; axis < 4; axis++)
-        if (axis >= 2 || (axis == 0 ? answer->has_batch : answer->has_heads))
-            axes[rank++] = axis;
-    assert_true(mask->rank <= rank);
-    for (size_t k = 0; k < full[0] * full[1] * full[2] * full[3]; k++) {
-        const size_t index[4] = {k / full[3] / full[2] / full[1], k / full[3] / full[2] % full[1], k / full[3] % full[2],
-                                 k % full[3]};
-        size_t at = 0;
-        for (size_t axis = 0; axis < mask->rank; axis++) {
-            size_t own = index[axes[rank - mask->rank + axis]];
-            at = at * mask->shape[axis] + (mask->shape[axis] == 1 ? 0 : own);
-        }
+    for (size_t k = 0; k < answer->B * answer->H * answer->Tq * answer->Tk; k++) {
+        size_t at = answer_broadcast_at(answer, mask, k);
         if (mask->is_bool)
             ret_bools[k] = (mask->values[at] != 0) != drops;
         else
@@ -336,8 +323,11 @@ static void answer_results(struct request_answer *answer, const struct request_d
     size_t *query_ends = token_counts(answer, "query_lengths", answer->Tq),
            *key_ends = token_counts(answer, "key_lengths", answer->Tk);
     json_t *causal = answer_field(answer, "causal");
+    double *query_scales = answer_query_scales(answer), *bias = answer_bias(answer), largest_scale = fabs(answer->scale);
+    for (size_t k = 0; query_scales != NULL && k < answer->B * answer->Tq; k++)
+        largest_scale = fmax(largest_scale, fabs(answer->scale * query_scales[k]));
     answer->score_blur =
-        fabs(answer->scale) * (double)answer->D *
+        largest_scale * (double)answer->D *
         (largest_finite(&answer->query) * answer->key_blur + largest_finite(&answer->key) * answer->query_blur);
     struct attention_params params = {
         .query = view_of(&answer->query),
@@ -352,6 +342,8 @@ static void answer_results(struct request_answer *answer, const struct request_d
         .key_positions = {.given = answer->key_positions, .item_stride = answer->Tk},
         .query_lengths = query_ends,
         .key_lengths = key_ends,
+        .query_scales = query_scales,
+        .query_scale_stride = answer->Tq,
         .alibi_slopes = per_head(answer, "alibi"),
         .sinks = per_head(answer, "sinks"),
     };
@@ -359,6 +351,8 @@ static void answer_results(struct request_answer *answer, const struct request_d
     set_rules(answer, &rules, &params);
     void *mask;
     set_mask(answer, &params, &mask);
+    if (bias != NULL)
+        params.bias = tensor_contiguous(bias, DTYPE_F64, 4, (const size_t[]){answer->B, answer->H, answer->Tq, answer->Tk});
     struct oracle_results oracle;
     if (deviation->attend != NULL)
         deviation->attend(deviation->context, &params, &oracle);
@@ -375,6 +369,8 @@ static void answer_results(struct request_answer *answer, const struct request_d
     free((void *)params.alibi_slopes);
     free((void *)params.sinks);
     free(mask);
+    free(bias);
+    free(query_scales);
 }
 
 void request_answer_init(struct request_answer *ret, json_t *request)

@@ -6,6 +6,7 @@
  *
  *   request_oracle_inputs.c   from the JSON to query, key and value by head
  *   request_oracle_reductions.c  what comes of the weights
+ *   request_oracle_biases.c   biases, and the queries' own scales
  *   request_oracle_rope.c     rotations and norms of queries and keys
  *   request_oracle.c          the KV cache, attention, the results in the reply's shapes
  *
@@ -99,6 +100,13 @@ void request_answer_done(struct request_answer *answer);
 
 /* Reads, draws, projects and rotates: everything up to past_value. */
 void answer_inputs(struct request_answer *answer);
+
+/* The place in a mask or a bias, broadcast to the weights by NumPy's rules, of number `pair` of [B,H,Tq,Tk]. */
+size_t answer_broadcast_at(const struct request_answer *answer, const struct json_tensor *t, size_t pair);
+
+/* bias and relative_bias together, [B,H,Tq,Tk]; query_scale, [B,Tq]. New; NULL where absent. */
+double *answer_bias(const struct request_answer *answer);
+double *answer_query_scales(const struct request_answer *answer);
 
 /* Sums, entropy, largest and pooled weights. */
 void answer_reductions(struct request_answer *answer, const struct attention_params *params, struct oracle_results *oracle);

@@ -54,6 +54,7 @@ json_t *cases_load(void)
     json_t *cases = json_array();
     add_file("tests/conformance/cases.json", cases);
     add_file("tests/conformance/rope.json", cases);
+    add_file("tests/conformance/biases.json", cases);
     add_files("tests/cases/*.json", cases);
     return cases;
 }

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* ---- tests/cases, tests/conformance/cases.json and rope.json: requests, whose form tests/cases/README.md has ---- */
+/* ---- tests/cases, tests/conformance/cases.json, rope.json and biases.json: requests, whose form tests/cases/README.md has ---- */
 
 /* Every case of every file; prints how many each file has. New array. Ends the program with a message where a file is not
  * what it should be. */

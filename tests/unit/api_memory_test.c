@@ -33,6 +33,10 @@ static const char *const requests[] = {
     "{\"seed\":1,\"precision\":\"float64\",\"query\":{\"shape\":[70,8]},\"key\":{\"shape\":[70,8]},\"value\":{\"shape\":[70,2]}"
     ","
     "\"past_key\":{\"shape\":[1,8],\"data\":[1,2,3,4,5,6,7,8]},\"past_value\":{\"shape\":[1,2],\"data\":[1,2]},\"return\":[]}",
+    "{\"seed\":1,\"query\":{\"shape\":[70,8]},\"key\":{\"shape\":[70,8]},\"value\":{\"shape\":[70,2]},\"bias\":[1],"
+    "\"relative_bias\":{\"table\":[[0],[1],[2],[3]]},\"query_scale\":{\"shape\":[70],\"data\":[1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,"
+    "7,"
+    "8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9,0]}}",
     "{\"seed\":1,\"x\":{\"shape\":[300,64]},\"projection\":\"identity\",\"rope\":{\"style\":\"interleaved\"},\"mask\":[[true]],"
     "\"return\":[\"weights\"]}",
 };

@@ -116,7 +116,7 @@ static void biases_and_query_scales(void **state)
     params.query_scales = (const double[]){0.5};
     params.softcap = 1;
     params.bias = head(bias, 1, 2);
-    params.relative_bias = &relative;
+    params.relative_bias = relative;
     struct oracle_results got;
     oracle_attention(&params, &got);
     check_numbers(got.scores, (double[]){3, 1}, 2);

@@ -176,7 +176,7 @@ static void finite_numbers_are_not_made_infinite(void **state)
         struct binary_client binary;
         if (cases[i].pointer != NULL) {
             safetensors_refused(header, data, sizeof data, 422, cases[i].pointer,
-                                !isfinite(cases[i].number) ? "not finite" : "overflows float32");
+                                !isfinite(cases[i].number) ? "a finite number is expected" : "overflows float32");
             continue;
         }
         safetensors_client(&binary, header, data, sizeof data);
@@ -240,6 +240,35 @@ static void masks_lengths_and_numbers_a_head(void **state)
     safetensors_refused(alone, data, 48, 422, "/key_lengths", "-1, where an integer from 0 to 2");
     data[47] = '\xff'; /* char has a sign on x86-64 and none on arm64 */
     safetensors_refused(header, data, 48, 422, "/key_lengths/0", "for item 0");
+}
+
+/* Biases that outweigh everything, a table without its field, and a scale of 0 for the second query. */
+static void biases_and_query_scales(void **state)
+{
+    (void)state;
+    static const float numbers[] = {200, 0, 1, 0, 0, -200, 0, 0};
+    char data[72];
+    float weights[4], scores[4];
+    struct binary_client binary;
+    memcpy(data, small, 40);
+    memcpy(data + 40, numbers, sizeof numbers);
+    safetensors_client(
+        &binary,
+        "{" METADATA("{\\\"return\\\": [\\\"weights\\\", \\\"scores\\\"]}") "," QUERY "," KEY "," VALUE
+                                                                            ",\"bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_"
+                                                                            "offsets\":[40,48]},"
+                                                                            "\"query_scale\":{\"dtype\":\"F32\",\"shape\":[2],"
+                                                                            "\"data_offsets\":[48,56]},"
+                                                                            "\"relative_bias.table\":{\"dtype\":\"F32\","
+                                                                            "\"shape\":[4,1],\"data_offsets\":[56,72]}}",
+        data, sizeof data);
+    binary_client_check_ok(&binary);
+    memcpy(weights, safetensors_tensor(&binary, "weights", "F32", "[2,2]"), sizeof weights);
+    memcpy(scores, safetensors_tensor(&binary, "scores", "F32", "[2,2]"), sizeof scores);
+    assert_true(weights[0] == 1 && weights[1] == 0);       /* bias 200 against 0 */
+    assert_true(weights[2] == 0.5F && weights[3] == 0.5F); /* the key before the query has 200 - 200 */
+    assert_true(scores[0] > 0.7F && scores[2] == 0 && scores[3] == 0);
+    binary_client_done(&binary);
 }
 
 /* One frequency, a quarter turn a position; positions on three axes; and the weights of a norm. Without their fields tensors of
@@ -456,6 +485,7 @@ int main(void)
         cmocka_unit_test(every_float_dtype_is_read),
         cmocka_unit_test(finite_numbers_are_not_made_infinite),
         cmocka_unit_test(masks_lengths_and_numbers_a_head),
+        cmocka_unit_test(biases_and_query_scales),
         cmocka_unit_test(rotations_and_norms),
         cmocka_unit_test(weights_of_projections),
         cmocka_unit_test(empty_tensors),
