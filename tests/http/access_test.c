@@ -63,6 +63,12 @@ static void test_api_key(void **state)
         assert_int_equal(reply.status, 200);
         reply_done(&reply);
     }
+    static const char *const paths[] = {"/attention/compare", "/attention/merge"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct reply reply = post_json(attnd, paths[i], SMALL_JSON, NULL);
+        assert_problem(&reply, 401);
+        reply_done(&reply);
+    }
     static const char *const open_paths[] = {"/health/ready", "/metrics"};
     struct reply reply;
     for (size_t i = 0; i < sizeof open_paths / sizeof open_paths[0]; i++) {

@@ -7,7 +7,8 @@
 
 #define FOR_EACH_GROUP(group)                                                                                                  \
     group(routing) group(protocol) group(hostile) group(allocation) group(limits) group(times) group(access) group(lifecycle)  \
-        group(listen) group(log) group(metrics) group(pages) group(wire) group(attention) group(memory) group(fairness)
+        group(listen) group(log) group(metrics) group(pages) group(wire) group(attention) group(merge) group(memory)           \
+            group(fairness)
 
 struct group {
     const struct CMUnitTest *tests;

@@ -276,6 +276,21 @@ size_t attnd_resident_bytes(const struct attnd *attnd)
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+size_t attnd_peak_bytes(const struct attnd *attnd)
+{
+    char path[64], line[200];
+    size_t kilobytes = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)attnd->pid);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    while (kilobytes == 0 && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kilobytes = strtoul(line + 6, NULL, 10);
+    (void)fclose(file);
+    assert_true(kilobytes > 0);
+    return kilobytes * 1024;
+}
+
 static void read_back(int fd, char text[OUTPUT_BYTES_MAX])
 {
     ssize_t bytes = pread(fd, text, OUTPUT_BYTES_MAX - 1, 0);

@@ -65,6 +65,9 @@ bool attnd_logs(const struct attnd *attnd, const char *text, double seconds);
 /* Memory in RAM, in bytes. */
 size_t attnd_resident_bytes(const struct attnd *attnd);
 
+/* The most that it ever had there. */
+size_t attnd_peak_bytes(const struct attnd *attnd);
+
 /* Runs the daemon's binary to its end, with a descriptor for it to inherit or, by attnd_run, none. Returns the exit status; what it printed goes to the two buffers. */
 #define OUTPUT_BYTES_MAX 16384
 int attnd_run_on(int listen_fd, const char *const *options, char out[OUTPUT_BYTES_MAX], char err[OUTPUT_BYTES_MAX]);

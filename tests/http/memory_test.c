@@ -11,22 +11,6 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* The most that the daemon ever had in RAM, in bytes. */
-static size_t peak_bytes(const struct attnd *attnd)
-{
-    char path[64], line[200];
-    size_t kilobytes = 0;
-    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)attnd->pid);
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    while (kilobytes == 0 && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, "VmHWM:", 6) == 0)
-            kilobytes = strtoul(line + 6, NULL, 10);
-    (void)fclose(file);
-    assert_true(kilobytes > 0);
-    return kilobytes * 1024;
-}
-
 static void check_status(const struct attnd *attnd, const char *json, long status)
 {
     struct reply reply = post_json(attnd, "/attention", json, NULL);
@@ -61,9 +45,9 @@ static char *put_tokens(char *to, size_t tokens)
 static void check_long(const char *json)
 {
     struct attnd *attnd = attnd_start("--request-timeout", "600");
-    size_t before = peak_bytes(attnd), body_bytes = strlen(json);
+    size_t before = attnd_peak_bytes(attnd), body_bytes = strlen(json);
     check_status(attnd, json, 200);
-    size_t taken = peak_bytes(attnd) - before;
+    size_t taken = attnd_peak_bytes(attnd) - before;
     print_message("%zu tokens, %zu MiB of body: %zu MiB taken\n", (size_t)LONG_TOKENS, body_bytes / MIB, taken / MIB);
     if (!environment_slow()) /* a sanitizer takes memory of its own */
         assert_true(taken < body_bytes + LONG_BYTES_MAX);

@@ -14,6 +14,7 @@
 /* Keeps what a drawn request may compute to milliseconds. */
 #define MEMORY_BYTES_MAX ((size_t)1 << 17)
 #define LENGTH_BYTES 8
+#define HEADER_END 255
 
 struct answer {
     struct api_call call;
@@ -125,4 +126,34 @@ void fuzz_call(const struct api_protocol *protocol, const struct api_request *re
         CHECK(aligned.bytes == unaligned.bytes && memcmp(aligned.body, unaligned.body, aligned.bytes) == 0);
     answer_done(&aligned);
     answer_done(&unaligned);
+}
+
+static void send_file(const struct api_protocol *protocol, const char *file, size_t bytes, bool as_json)
+{
+    fuzz_call(protocol, &(struct api_request){
+                            .content_type = SAFETENSORS_TYPE,
+                            .accept = as_json ? NULL : SAFETENSORS_TYPE,
+                            .body = file,
+                            .body_bytes = bytes,
+                        });
+}
+
+void fuzz_safetensors(const struct api_protocol *protocol, const uint8_t *input, size_t bytes, bool is_file, bool as_json)
+{
+    if (is_file) {
+        send_file(protocol, (const char *)input, bytes, as_json);
+        return;
+    }
+    const uint8_t *end = memchr(input, HEADER_END, bytes);
+    size_t header_bytes = end == NULL ? bytes : (size_t)(end - input);
+    size_t data_bytes = end == NULL ? 0 : bytes - header_bytes - 1;
+    char *file = malloc(LENGTH_BYTES + header_bytes + data_bytes);
+    CHECK(file != NULL);
+    for (size_t i = 0; i < LENGTH_BYTES; i++)
+        file[i] = (char)(header_bytes >> 8 * i & 0xff);
+    memcpy(file + LENGTH_BYTES, input, header_bytes);
+    if (data_bytes > 0)
+        memcpy(file + LENGTH_BYTES + header_bytes, end + 1, data_bytes);
+    send_file(protocol, file, LENGTH_BYTES + header_bytes + data_bytes, as_json);
+    free(file);
 }

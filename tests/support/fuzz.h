@@ -3,6 +3,7 @@
 #ifndef ATTND_TESTS_SUPPORT_FUZZ_H
 #define ATTND_TESTS_SUPPORT_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,9 @@ void fuzz_fail(const char *file, int line, const char *condition) __attribute__(
 /* Sends the body twice, at an aligned and at an unaligned address: tensors that are read in place and tensors that are copied
  * must give the same bytes. Aborts where a reply is not what every reply must be. */
 void fuzz_call(const struct api_protocol *protocol, const struct api_request *request);
+
+/* fuzz_call with a safetensors file: the input as it is; or, so that most files have a fitting length, made of its header, a byte 255
+ * and the data. */
+void fuzz_safetensors(const struct api_protocol *protocol, const uint8_t *input, size_t bytes, bool is_file, bool as_json);
 
 #endif

@@ -156,42 +156,77 @@ static void check_near(const struct client *one, const struct client *merged, co
     free(got);
 }
 
+/* The parts in the order in which they arrive: a permutation. */
+static void draw_arrival(struct draw *draw, size_t count, size_t arrival[PARTS_MAX])
+{
+    for (size_t p = 0; p < count; p++) {
+        const size_t at = draw_size(draw, 0, p);
+        arrival[p] = arrival[at];
+        arrival[at] = p;
+    }
+}
+
+/* Computes the parts in the order of `arrival` and merges them in the order of `order`, each reply as it came. */
+static void merge_parts(const struct split_case *c, const char *label, const size_t *arrival, const size_t *order,
+                        const struct executor *executor, struct client *ret)
+{
+    static char merge[TEXT_BYTES_MAX];
+    struct client parts[PARTS_MAX];
+    for (size_t i = 0; i < c->part_count; i++) {
+        const size_t p = arrival[i];
+        write_request(c, c->begin[p], c->begin[p + 1], c->sinks && p == c->sinks_part, c->f64);
+        client_attention(&parts[p], label, text, text_bytes, executor);
+        client_check_ok(&parts[p]);
+    }
+    size_t bytes =
+        (size_t)snprintf(merge, sizeof merge, "{\"lse_base\":\"%s\",\"precision\":\"%s\",%s\"parts\":[", c->base_2 ? "2" : "e",
+                         c->f64 ? "float64" : "float32", c->form == BTHD ? "\"layout\":\"bthd\"," : "");
+    for (size_t i = 0; i < c->part_count; i++) {
+        struct client *part = &parts[order[i]];
+        bytes += (size_t)snprintf(merge + bytes, sizeof merge - bytes, "%s%.*s", i > 0 ? "," : "",
+                                  (int)part->call.reply.body_bytes, part->call.reply.body);
+        client_done(part);
+    }
+    bytes += (size_t)snprintf(merge + bytes, sizeof merge - bytes, "]}");
+    assert_true(bytes < sizeof merge);
+    client_merge(ret, label, merge, bytes, executor);
+    client_check_ok(ret);
+    client_check_reply(ret);
+}
+
+/* Against one computation over all keys, in double. */
+static void check_against(const struct split_case *c, const struct client *one, const struct client *merged)
+{
+    const double unit = c->f64 ? 2e-14 : 2e-6;
+    const size_t heads[4] = {c->B, c->form == BHTD ? c->H : c->Tq, c->form == BHTD ? c->Tq : c->H, c->Dv};
+    const size_t packed[3] = {c->B, c->Tq, c->H * c->Dv}, lse[3] = {c->B, c->H, c->Tq}, lse_alone[2] = {c->B, c->Tq};
+    bool rank4 = c->form == BHTD || c->form == BTHD;
+    check_near(one, merged, "output", rank4 ? 4 : 3, rank4 ? heads : packed, 4 * unit);
+    check_near(one, merged, "lse", c->form == PLAIN ? 2 : 3, c->form == PLAIN ? lse_alone : lse, 4 * unit);
+}
+
+/* Merged in fixed order parts give the same bits whatever order they arrive in; in any order they are right. */
 static void check_case(uint64_t seed)
 {
+    static const size_t in_order[PARTS_MAX] = {0, 1, 2, 3, 4, 5};
     static struct split_case c;
-    static char merge[TEXT_BYTES_MAX];
     char label[64];
-    struct client one, part, merged, again;
-    size_t merge_bytes;
+    struct client one, merged, again, shuffled;
+    struct draw draw = {seed};
+    size_t arrival[PARTS_MAX];
     draw_case(&c, seed);
+    draw_arrival(&draw, c.part_count, arrival);
     (void)snprintf(label, sizeof label, "ATTND_MERGE_SEED=%" PRIu64, seed);
     write_request(&c, 0, c.Tk, c.sinks, true);
     client_attention(&one, label, text, text_bytes, NULL);
     client_check_ok(&one);
-    merge_bytes =
-        (size_t)snprintf(merge, sizeof merge, "{\"lse_base\":\"%s\",\"precision\":\"%s\",%s\"parts\":[", c.base_2 ? "2" : "e",
-                         c.f64 ? "float64" : "float32", c.form == BTHD ? "\"layout\":\"bthd\"," : "");
-    for (size_t p = 0; p < c.part_count; p++) { /* each reply as it came */
-        write_request(&c, c.begin[p], c.begin[p + 1], c.sinks && p == c.sinks_part, c.f64);
-        client_attention(&part, label, text, text_bytes, NULL);
-        client_check_ok(&part);
-        merge_bytes += (size_t)snprintf(merge + merge_bytes, sizeof merge - merge_bytes, "%s%.*s", p > 0 ? "," : "",
-                                        (int)part.call.reply.body_bytes, part.call.reply.body);
-        client_done(&part);
-    }
-    merge_bytes += (size_t)snprintf(merge + merge_bytes, sizeof merge - merge_bytes, "]}");
-    assert_true(merge_bytes < sizeof merge);
-    client_merge(&merged, label, merge, merge_bytes, NULL);
-    client_check_ok(&merged);
-    client_check_reply(&merged);
-    client_merge(&again, label, merge, merge_bytes, &tasks_backwards);
+    merge_parts(&c, label, in_order, in_order, NULL, &merged);
+    check_against(&c, &one, &merged);
+    merge_parts(&c, label, arrival, in_order, &tasks_backwards, &again);
     assert_string_equal(again.reply_text, merged.reply_text);
-    const double unit = c.f64 ? 2e-14 : 2e-6;
-    const size_t heads[4] = {c.B, c.form == BHTD ? c.H : c.Tq, c.form == BHTD ? c.Tq : c.H, c.Dv};
-    const size_t packed[3] = {c.B, c.Tq, c.H * c.Dv}, lse[3] = {c.B, c.H, c.Tq}, lse_alone[2] = {c.B, c.Tq};
-    bool rank4 = c.form == BHTD || c.form == BTHD;
-    check_near(&one, &merged, "output", rank4 ? 4 : 3, rank4 ? heads : packed, 4 * unit);
-    check_near(&one, &merged, "lse", c.form == PLAIN ? 2 : 3, c.form == PLAIN ? lse_alone : lse, 4 * unit);
+    merge_parts(&c, label, in_order, arrival, NULL, &shuffled);
+    check_against(&c, &one, &shuffled);
+    client_done(&shuffled);
     client_done(&again);
     client_done(&merged);
     client_done(&one);
@@ -313,6 +348,25 @@ static void limits(void **state)
     client_done(&client);
 }
 
+static bool is_over(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* Once nobody waits for it any more, a merge ends after the part that it is at. */
+static void stopped(void **state)
+{
+    (void)state;
+    struct client client;
+    const char request[] = "{\"parts\":[" PART "," PART "]}";
+    const struct executor executor = {.worker_count = 1, .stopped = is_over};
+    client_merge(&client, "stopped", request, strlen(request), &executor);
+    assert_int_equal(client.call.reply.status, 503);
+    assert_int_equal(client.call.reply.error, ERROR_DEADLINE);
+    client_done(&client);
+}
+
 /* ---- files ---- */
 
 #define TENSOR(name, shape, begin, end)                                                                                        \
@@ -378,7 +432,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splits),   cmocka_unit_test(numbers), cmocka_unit_test(packed_sequences),
-        cmocka_unit_test(refusals), cmocka_unit_test(limits),  cmocka_unit_test(files),
+        cmocka_unit_test(refusals), cmocka_unit_test(limits),  cmocka_unit_test(stopped),
+        cmocka_unit_test(files),
     };
     return cmocka_run_group_tests(tests, core_setup, NULL);
 }
