@@ -229,7 +229,7 @@ VALGRIND_NAMES := $(filter-out attention_% random_request_test bit_equality_test
 HTTP_NAMES := $(patsubst tests/http/%_test.c,%,$(wildcard tests/http/*_test.c))
 HTTP_QUICK := $(filter-out fairness lifecycle limits memory times,$(HTTP_NAMES))
 
-.PHONY: $(addprefix test-,unit unit-long http quick valgrind address undefined thread corpus replay clients sample browser tools) defects
+.PHONY: $(addprefix test-,unit unit-long http quick valgrind address undefined thread corpus replay clients cluster sample browser tools) defects
 test-unit: $(UNIT_NAMES:%=$(L)/unit/%.totals)
 test-unit-long: $(LONG_NAMES:%=$(L)/unit-long/%.totals)
 test-valgrind: $(VALGRIND_NAMES:%=$(L)/valgrind/%.totals)
@@ -238,6 +238,7 @@ test-quick: $(HTTP_QUICK:%=$(L)/http/%.totals)
 test-replay: $(patsubst tests/fuzz/%.c,$(L)/replay/%.totals,$(wildcard tests/fuzz/fuzz_*.c))
 test-clients: $(addprefix $(L)/clients/,triton.py.totals prometheus.py.totals monitoring.py.totals numpy_safetensors.py.totals once.py.totals first_steps.py.totals client.mjs.totals \
 	client.go.totals generated.totals documents.totals)
+test-cluster: $(L)/cluster/replicas.py.totals
 test-sample: $(L)/sample/number_exhaustive.totals
 test-browser: $(L)/browser/run.totals
 test-tools: $(patsubst tests/tools/%,$(L)/tools/%.totals,$(wildcard tests/tools/*_test))
@@ -271,6 +272,12 @@ $(L)/clients/%.totals: $(B)/attnd $(WEB) build/clients/installed.txt
 $(L)/clients/first_steps.py.totals: | $(L)/clients/client.go.totals
 $(L)/clients/documents.totals: $(B)/attnd $(WEB) build/clients/installed.txt $(L)/clients/client.go.totals
 	@ATTND_BIN=$< GOCACHE=$(CURDIR)/build/clients/go scripts/run-test $(basename $@) build/clients/venv/bin/python tests/documents.py
+
+$(L)/cluster/%.totals: $(B)/attnd
+	@ATTND_BIN=$< scripts/run-test $(basename $@) python3 tests/cluster/$*
+
+# Restarts daemons under load, so it runs when all else has.
+$(L)/cluster/replicas.py.totals: | $(filter-out test-cluster,$(MAKECMDGOALS))
 
 $(L)/sample/%.totals: $(B)/tests/exhaustive/%
 	$(run_test) $< 50000000
@@ -325,7 +332,7 @@ check: test-deps ## for the minute after an edit: builds, then unit and HTTP tes
 test: test-deps ## runs the tests (ONLY="unit http": some stages; SANITIZER=thread: unit and http under it)
 	+@scripts/test $(or $(ONLY),$(SANITIZER))
 
-test-long: test-deps ## runs what `make test` leaves out: unit tests with all their cases, and under valgrind
+test-long: test-deps ## runs what `make test` leaves out: unit tests with all their cases, and under valgrind; several daemons
 	+@scripts/test long
 
 lint: export LINT_FLAGS = $(COMPILE_FLAGS)

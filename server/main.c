@@ -33,6 +33,16 @@ static int fail(const struct error *err)
     return wrong_options ? EXIT_WRONG_OPTIONS : EXIT_FAILURE;
 }
 
+/* Serves on for a while, not ready any more, so that load balancers send elsewhere before anything is refused. */
+static void delay_shutdown(struct daemon *daemon, const struct options *options, struct log *log)
+{
+    const struct timespec delay = {.tv_sec = (time_t)options->shutdown_delay_s};
+    if (options->shutdown_delay_s == 0 || !daemon_set_unready(daemon))
+        return;
+    log_event(log, LOG_INFO, "not ready any more, serving for another %zu s", options->shutdown_delay_s);
+    (void)nanosleep(&delay, NULL);
+}
+
 /* Waits for the running requests. */
 static void drain(struct daemon *daemon)
 {
@@ -57,6 +67,7 @@ static bool serve(const struct options *options, struct log *log, struct error *
         daemon_reload(&daemon);
     supervisor_notify("STOPPING=1");
     log_event(log, LOG_INFO, "signal %d: shutting down once the running requests are answered", signal_number);
+    delay_shutdown(&daemon, options, log);
     drain(&daemon);
     daemon_stop(&daemon);
     log_event(log, LOG_INFO, "stopped");

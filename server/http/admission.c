@@ -1,10 +1,18 @@
 #include "server/http/admission.h"
 
+static bool refuse_if(bool shutting_down, struct error *err)
+{
+    return !shutting_down || error_set(err, ERROR_BUSY, "the daemon is shutting down");
+}
+
 bool admission_while_ready(const struct service *service, struct error *err)
 {
-    if (atomic_load(&service->draining))
-        return error_set(err, ERROR_BUSY, "the daemon is shutting down");
-    return true;
+    return refuse_if(atomic_load(&service->unready), err);
+}
+
+bool admission_while_serving(const struct service *service, struct error *err)
+{
+    return refuse_if(atomic_load(&service->draining), err);
 }
 
 bool admission_refuse_overflow(const struct service *service, struct error *err)

@@ -11,8 +11,11 @@
 #include "core/error.h"
 #include "server/http/service.h"
 
-/* Refuses once the daemon shuts down. */
+/* What readiness says: refuses once the daemon has been told to shut down, also where --shutdown-delay has it serve on. */
 bool admission_while_ready(const struct service *service, struct error *err) __attribute__((warn_unused_result));
+
+/* Refuses new work once the daemon drains. */
+bool admission_while_serving(const struct service *service, struct error *err) __attribute__((warn_unused_result));
 
 /* Refuses a connection beyond --max-connections; returns false. */
 bool admission_refuse_overflow(const struct service *service, struct error *err);

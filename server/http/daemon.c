@@ -317,12 +317,20 @@ void daemon_reload(struct daemon *daemon)
 
 /* ---- end ---- */
 
-void daemon_drain(struct daemon *daemon)
+bool daemon_set_unready(struct daemon *daemon)
 {
     if (daemon->listener.inherited)
-        (void)MHD_quiesce_daemon(daemon->mhd);
-    else
+        return false;
+    atomic_store(&daemon->service.unready, true);
+    return true;
+}
+
+void daemon_drain(struct daemon *daemon)
+{
+    if (daemon_set_unready(daemon))
         atomic_store(&daemon->service.draining, true);
+    else
+        (void)MHD_quiesce_daemon(daemon->mhd);
     atomic_store(&daemon->service.closing, true);
 }
 

@@ -33,6 +33,10 @@ bool daemon_start(struct daemon *daemon, const struct options *options, struct l
  * ones in use stay. */
 void daemon_reload(struct daemon *daemon);
 
+/* From now on /health/ready is 503, and everything is served as before. Returns false, having done nothing, where the daemon inherited its
+ * socket: there the next daemon takes the connections, and no load balancer need know. */
+bool daemon_set_unready(struct daemon *daemon);
+
 /* From now on new work is refused; what was admitted goes on. A daemon that inherited its socket accepts no more connections
  * instead, which wait there for the next daemon, and computes what comes on those it has. */
 void daemon_drain(struct daemon *daemon);

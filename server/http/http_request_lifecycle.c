@@ -114,7 +114,7 @@ static bool set_too_long(const struct http_request *request, struct error *err)
 static bool may_compute(struct http_request *request, struct error *err)
 {
     const struct head *head = &request->head;
-    if (!check_key(request, err) || !admission_while_ready(request->service, err))
+    if (!check_key(request, err) || !admission_while_serving(request->service, err))
         return false;
     if (connection_is_overflow(request->connection->watch))
         return admission_refuse_overflow(request->service, err);

@@ -53,7 +53,7 @@ void metrics_handler(struct service *service, struct api_call *call)
         .bodies_bytes = memory.bodies_bytes,
         .grants_bytes = memory.grants_bytes,
         .memory_bytes_max = options->memory_bytes_max,
-        .ready = !atomic_load(&service->draining),
+        .ready = !atomic_load(&service->unready),
         .cpu_s = cpu_s(),
         .resident_bytes = resident_bytes(),
         .started_s = service->started_s,

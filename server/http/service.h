@@ -44,6 +44,7 @@ struct service {
     uint64_t made_room_count;       /* of them, those that were cut for newer ones; the last that the mutex guards */
     double started_s;               /* of the Unix epoch */
     atomic_size_t connection_count; /* open ones */
+    atomic_bool unready;            /* health says so, that nobody sends new work */
     atomic_bool draining;           /* new work is refused; what was admitted goes on */
     atomic_bool closing;            /* each reply is the last one of its connection */
     atomic_size_t fresh_count;      /* connections without a first request */

@@ -49,6 +49,8 @@ static const struct option_rule option_table[] = {
      86400},
     {"request-timeout", "S", "seconds for sending a request, and again for answering it (60)", OPTION_NUMBER,
      FIELD(request_timeout_s), 1, 86400},
+    {"shutdown-delay", "S", "seconds of serving on after SIGTERM, while /health/ready is 503 (0)", OPTION_NUMBER,
+     FIELD(shutdown_delay_s), 0, 3600},
     {"api-key-file", "FILE", "keys, one a line: computing then needs one of them (none)", OPTION_TEXT, FIELD(api_key_file), 0,
      0},
     {"cors-origin", "ORIGIN", "web origin that may call from browsers, * for any (none)", OPTION_TEXT, FIELD(cors_origin), 0,

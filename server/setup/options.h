@@ -51,6 +51,7 @@ struct options {
     size_t connections_max;
     size_t idle_timeout_s;
     size_t request_timeout_s;
+    size_t shutdown_delay_s;
 
     enum log_format log_format;
     enum log_level log_level;

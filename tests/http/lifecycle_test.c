@@ -21,16 +21,13 @@ static void assert_live(const struct attnd *attnd)
 
 static void test_help_and_version(void **state)
 {
-    static const char *const names[] = {"--listen",       "--socket-mode",
-                                        "--threads",      "--queue",
-                                        "--max-body",     "--max-request-memory",
-                                        "--memory",       "--max-connections",
-                                        "--idle-timeout", "--request-timeout",
-                                        "--api-key-file", "--cors-origin",
-                                        "--tls-cert",     "--tls-key",
-                                        "--log-format",   "--log-level",
-                                        "--once",         "--content-type",
-                                        "--accept",       "ATTND_"};
+    static const char *const names[] = {"--listen",          "--socket-mode",     "--threads",
+                                        "--queue",           "--max-body",        "--max-request-memory",
+                                        "--memory",          "--max-connections", "--idle-timeout",
+                                        "--request-timeout", "--shutdown-delay",  "--api-key-file",
+                                        "--cors-origin",     "--tls-cert",        "--tls-key",
+                                        "--log-format",      "--log-level",       "--once",
+                                        "--content-type",    "--accept",          "ATTND_"};
     char out[OUTPUT_BYTES_MAX], err[OUTPUT_BYTES_MAX];
     (void)state;
     const char *const help[] = {"--help", NULL};
@@ -275,6 +272,32 @@ static void test_drain_on_sigint(void **state)
     check_drain(SIGINT);
 }
 
+/* With a delay load balancers see that it is not ready while it still serves, on connections old and new. */
+static void test_shutdown_delay(void **state)
+{
+    (void)state;
+    struct attnd *attnd = attnd_start("--shutdown-delay", "2");
+    struct reply reply = post_json(attnd, "/attention", SMALL_JSON, NULL);
+    reply_done(&reply);
+    (void)kill(attnd->pid, SIGTERM);
+    assert_true(attnd_logs(attnd, "serving for another 2 s", 30));
+    reply = get(attnd, "/health/ready", NULL);
+    assert_problem(&reply, 503);
+    reply_done(&reply);
+    for (int i = 0; i < 2; i++) {
+        reply = request_send(attnd, &(struct request){.path = "/attention",
+                                                      .body = SMALL_JSON,
+                                                      .body_bytes = strlen(SMALL_JSON),
+                                                      .headers = LIST("Content-Type: application/json"),
+                                                      .new_connection = i == 1});
+        assert_int_equal(reply.status, 200);
+        assert_null(strstr(reply.headers, "Connection: close"));
+        reply_done(&reply);
+    }
+    assert_live(attnd);
+    assert_int_equal(attnd_wait(attnd), 0);
+}
+
 /* A signal that comes at the first moment, or falls on any thread, is no other. */
 static void test_end_right_after_the_start(void **state)
 {
@@ -480,6 +503,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_address_in_use),
     HTTP_TEST(test_drain_on_sigterm),
     HTTP_TEST(test_drain_on_sigint),
+    HTTP_TEST(test_shutdown_delay),
     HTTP_TEST(test_end_right_after_the_start),
     HTTP_TEST(test_end_while_asked),
     HTTP_TEST(test_no_connection_is_reset),
