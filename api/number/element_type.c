@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/round_to_odd.h"
 #include "core/size.h"
 
 #define BLOCK_NUMBERS ((size_t)4096) /* converted before one look at whether any overflowed */
@@ -62,23 +63,9 @@ static float float_of(uint32_t bits)
     return x;
 }
 
-/* To float32 "to odd": where the value is not exact, its last bit is 1. A second rounding to a format at least two bits
- * narrower then gives what one rounding would have (Boldo and Melquiond 2008). */
-static uint32_t to_odd(double x)
-{
-    float nearest = (float)x;
-    uint32_t bits = bits_of(nearest);
-    if (x != x || (double)nearest == x)
-        return bits;
-    double magnitude = x < 0 ? -x : x, rounded = (double)(x < 0 ? -nearest : nearest);
-    if (rounded > magnitude) /* rounded away from zero: step back, so that the odd neighbour is below or above alike */
-        bits -= 1;
-    return bits | 1U;
-}
-
 uint16_t element_f16_from(double x)
 {
-    uint32_t bits = to_odd(x);
+    uint32_t bits = bits_of(round_to_odd(x));
     uint16_t sign = (uint16_t)(bits >> 16 & 0x8000U);
     uint32_t magnitude = bits & 0x7fffffffU;
     if (magnitude > 0x7f800000U) /* NaN */
@@ -113,7 +100,7 @@ double element_f16_to(uint16_t bits)
 
 uint16_t element_bf16_from(double x)
 {
-    uint32_t bits = to_odd(x);
+    uint32_t bits = bits_of(round_to_odd(x));
     if ((bits & 0x7fffffffU) > 0x7f800000U)
         return (uint16_t)(bits >> 16 | 0x40U);
     return (uint16_t)((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);

@@ -210,6 +210,7 @@ static bool output_add(const struct kserve_reader *d, enum kserve_output_name na
         .binary = d->binary_outputs,
     };
     d->request->results[output->result] = true;
+    d->request->results_narrowed |= element_bytes(output->element_type) < sizeof(float);
     return true;
 }
 

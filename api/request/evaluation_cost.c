@@ -238,6 +238,7 @@ static void set_attention(struct evaluation *evaluation)
         .masked_scores = stage_view(evaluation, RESULT_MASKED_SCORES),
         .mean_weights = tensor_contiguous(evaluation->results[RESULT_MEAN_WEIGHTS].data, plan->dtype, 3, mean),
         .lse = tensor_contiguous(evaluation->results[RESULT_LSE].data, plan->dtype, 3, rows),
+        .rounded_again = plan->request->results_narrowed,
     };
     set_reductions(evaluation);
     evaluation->selection = (struct attention_selection){.head_places = evaluation->head_places,

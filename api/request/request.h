@@ -187,6 +187,7 @@ struct request {
     /* What only the ONNX operator does. */
     bool cache_heads_first;   /* caches are [B,Hkv,T,D], whatever the layout of query, key and value */
     bool mask_ends_early;     /* a mask may hold fewer keys than there are; the others are masked */
+    bool results_narrowed;    /* output, weights and scores are sent in 16 bits */
     bool offset_from_lengths; /* the last query of an item is at its last key: offset = key_lengths[b] - Tq */
 };
 

@@ -102,6 +102,10 @@ struct attention_results {
                                    * and keys likewise, the mean, masked cells counting 0, or the largest */
     bool pool_max;                /* pooled_weights: the largest */
 
+    /* The caller rounds output, weights and scores once more, to a narrower format. Those of them that are computed in double are
+     * then rounded to odd (core/round_to_odd.h) where they are stored as float32, so that both roundings give what one would. */
+    bool rounded_again;
+
     /* Of weights, mean_weights and scores, which then have as many heads, queries and keys as it. NULL: all. */
     const struct attention_selection *selection;
 

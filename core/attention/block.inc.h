@@ -9,6 +9,7 @@
 #include "core/attention/mask.h"
 #include "core/attention/reduce.h"
 #include "core/attention/sequences.h"
+#include "core/attention/store.h"
 #include "core/attention/top_keys.h"
 #include "core/attention/visible.h"
 #include "core/size.h"
@@ -77,10 +78,11 @@ static void NAME(keys_elsewhere)(struct NAME(state) *state, size_t first, size_t
             double score = exact_score(plan, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r), j);
             ptrdiff_t place = (ptrdiff_t)(j - plan->selection.key_first);
             if (scores->data != NULL)
-                NAME(selected_row)(state, scores, r)[place * scores->stride[3]] = (ELEMENT)score;
+                NAME(selected_row)(state, scores, r)[place * scores->stride[3]] = NAME(element)(plan, score);
             if (capped->data != NULL)
-                NAME(selected_row)(state, capped, r)[place * capped->stride[3]] = (ELEMENT)exact_capped_score(
-                    plan, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r), j, score);
+                NAME(selected_row)(state, capped, r)[place * capped->stride[3]] =
+                    NAME(element)(plan, exact_capped_score(plan, state->block->b, NAME(row_head)(state, r),
+                                                           NAME(row_query)(state, r), j, score));
         }
     }
 }

@@ -52,15 +52,22 @@ static void NAME(add_constant)(REAL *to, REAL addend, size_t count)
         to[i] += addend;
 }
 
-static void NAME(to_elements)(ELEMENT *to, ptrdiff_t stride, const REAL *from, size_t count)
+/* A number of output, weights or scores, rounded as attention_results says. */
+static ELEMENT NAME(element)(const struct attention_plan *plan, double x)
 {
+    return sizeof(ELEMENT) == sizeof(float) ? (ELEMENT)attention_to_f32(plan, x) : (ELEMENT)x;
+}
+
+static void NAME(to_elements)(const struct attention_plan *plan, ELEMENT *to, ptrdiff_t stride, const REAL *from, size_t count)
+{
+    bool at_once = stride == 1 && !plan->results->rounded_again;
     size_t i = 0;
-    for (; i + 4 <= count && stride == 1; i += 4) {
+    for (; i + 4 <= count && at_once; i += 4) {
         NAME(reals) reals;
         memcpy(&reals, from + i, sizeof reals);
         NAME(elements) elements = __builtin_convertvector(reals, NAME(elements));
         memcpy(to + i, &elements, sizeof elements);
     }
     for (; i < count; i++)
-        to[(ptrdiff_t)i * stride] = (ELEMENT)from[i];
+        to[(ptrdiff_t)i * stride] = NAME(element)(plan, (double)from[i]);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/attention/mask.h"
+#include "core/attention/store.h"
 #include "core/size.h"
 
 #define COLUMN_CHUNK 64 /* output columns summed in one pass over the keys */
@@ -11,11 +12,6 @@ static double element(const struct tensor *t, const void *row, size_t j)
 {
     ptrdiff_t at = (ptrdiff_t)j * t->stride[3];
     return t->dtype == DTYPE_F32 ? (double)((const float *)row)[at] : ((const double *)row)[at];
-}
-
-static void element_set(const struct tensor *t, void *row, size_t j, double x)
-{
-    tensor_set_real(t, row, (ptrdiff_t)j * t->stride[3], x);
 }
 
 double exact_score(const struct attention_plan *plan, size_t b, size_t h, size_t i, size_t j)
@@ -98,7 +94,8 @@ static void row_write_output(const struct attention_plan *plan, size_t b, size_t
                 out[d] += weight * element(value, v, first + d);
         }
         for (size_t d = 0; d < columns; d++)
-            element_set(output, tensor_row(output, b, h, i), first + d, isnan(sum) ? (double)NAN : out[d]);
+            attention_set(plan, output, tensor_row(output, b, h, i), (ptrdiff_t)(first + d) * output->stride[3],
+                          isnan(sum) ? (double)NAN : out[d]);
     }
 }
 
@@ -112,12 +109,13 @@ static void row_write_weights(const struct attention_plan *plan, size_t b, size_
         bool masked = attention_masked(plan, b, h, i, j);
         double score = masked ? -(double)INFINITY : masked_score(plan, b, h, i, j);
         if (stage)
-            element_set(masked_scores, attention_selected_row(plan, masked_scores, b, h, i), place, score);
+            attention_set(plan, masked_scores, attention_selected_row(plan, masked_scores, b, h, i),
+                          (ptrdiff_t)place * masked_scores->stride[3], score);
         double weight = masked ? 0 : exp(score - max) / sum;
         if (ret_weights == NULL)
             continue;
         if (plan->weights_dtype == DTYPE_F32)
-            ((float *)ret_weights)[place] = (float)weight;
+            ((float *)ret_weights)[place] = attention_to_f32(plan, weight);
         else
             ((double *)ret_weights)[place] = weight;
     }
@@ -137,7 +135,7 @@ static void row_write_entropy(const struct attention_plan *plan, size_t b, size_
         if (weight > 0)
             entropy -= weight * log(weight);
     }
-    element_set(t, tensor_row(t, b, h, i), 0, entropy);
+    tensor_set_real(t, tensor_row(t, b, h, i), 0, entropy);
 }
 
 /* Of a row that is NaN all visible keys are ties. */
@@ -173,5 +171,5 @@ void exact_row(const struct attention_plan *plan, size_t b, size_t h, size_t i, 
         plan->row_norms[(b * plan->H + h) * plan->Tq + i] = (struct attention_row_norm){max, sum, ROW_EXACT};
     const struct tensor *lse = &plan->results->lse;
     if (lse->data != NULL)
-        element_set(lse, tensor_row(lse, b, h, i), 0, attention_lse(plan, max, sum));
+        tensor_set_real(lse, tensor_row(lse, b, h, i), 0, attention_lse(plan, max, sum));
 }

@@ -16,7 +16,7 @@ static void NAME(weights_write)(const struct NAME(state) *state, const struct NA
     }
     ELEMENT *to = (ELEMENT *)NAME(weights_row)(state, r) + place;
     for (size_t j = 0; j < tile->count; j++)
-        to[j] = (ELEMENT)(from[j] * factor);
+        to[j] = NAME(element)(plan, (double)(from[j] * factor));
 }
 
 /* The weights of row r, all 0 where every key is masked. */
@@ -61,7 +61,7 @@ static void NAME(output_finish)(struct NAME(state) *state, size_t r)
     } else {
         REAL *divided = state->sums + r * state->sums_stride;
         NAME(stage_divide)(state, r, divided);
-        NAME(to_elements)(to, output->stride[3], divided, plan->Dv);
+        NAME(to_elements)(plan, to, output->stride[3], divided, plan->Dv);
     }
     if (state->needs_exact[r])
         exact_row_output(plan, state->block->b, NAME(row_head)(state, r), NAME(row_query)(state, r));

@@ -61,7 +61,7 @@ static void NAME(store_stage)(const struct NAME(state) *state, const struct NAME
             memcpy(to + place, from, (end - first) * sizeof *to);
         else
             for (size_t j = 0; j < end - first; j++)
-                to[(ptrdiff_t)(place + j) * t->stride[3]] = (ELEMENT)from[j];
+                to[(ptrdiff_t)(place + j) * t->stride[3]] = NAME(element)(state->plan, (double)from[j]);
     }
 }
 
@@ -84,7 +84,7 @@ static void NAME(store_stage_exact)(const struct NAME(state) *state, const struc
             size_t h = NAME(row_head)(state, r), i = NAME(row_query)(state, r);
             double score = exact_score(plan, block->b, h, i, j);
             ptrdiff_t at = (ptrdiff_t)(j - plan->selection.key_first) * t->stride[3];
-            to[at] = (ELEMENT)(capped ? exact_capped_score(plan, block->b, h, i, j, score) : score);
+            to[at] = NAME(element)(plan, capped ? exact_capped_score(plan, block->b, h, i, j, score) : score);
         }
     }
 }

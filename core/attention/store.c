@@ -38,8 +38,8 @@ void attention_store(const struct attention_plan *plan, const struct attention_b
                                                  : (const char *)weight_rows + r * key_count * dtype_bytes(plan->weights_dtype);
         bool copied = out->data != NULL && !plan->weights_in_place && attention_row_selected(plan, h, i);
         for (size_t j = 0; copied && j < key_count; j++)
-            tensor_set_real(out, attention_selected_row(plan, out, block->b, h, i), (ptrdiff_t)j * out->stride[3],
-                            get_real(row, plan->weights_dtype, (ptrdiff_t)j));
+            attention_set(plan, out, attention_selected_row(plan, out, block->b, h, i), (ptrdiff_t)j * out->stride[3],
+                          get_real(row, plan->weights_dtype, (ptrdiff_t)j));
         if (mean->data == NULL)
             continue;
         void *mean_row = mean_row_at(mean, block->b, i - plan->selection.query_first);

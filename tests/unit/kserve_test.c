@@ -135,6 +135,36 @@ static void outputs_are_rounded_once(void **state)
                  NULL, &wide, 1);
 }
 
+/* Just above the middle of two numbers of the datatype, by less than float32 can tell: each stage, and the mean of four values. */
+static void no_output_goes_through_float32(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *datatype, *key, *values;
+        double rounded;
+    } cases[] = {
+        {"FP16", "[1,0.00048828125,0.000000059604644775390625]", "[2,2.001953125,0.000000059604644775390625,0]", 1 + 0x1p-10},
+        {"BF16", "[1,0.00390625,0.000000059604644775390625]", "[2,2.015625,0.000000059604644775390625,0]", 1 + 0x1p-7},
+    };
+    for (size_t k = 0; k < 3 * sizeof cases / sizeof *cases; k++) {
+        const char *type = cases[k / 3].datatype;
+        char inputs[1000], parameters[100];
+        (void)snprintf(parameters, sizeof parameters, "\"scale\":1,\"qk_matmul_output_mode\":%zu", k % 3);
+        (void)snprintf(inputs, sizeof inputs,
+                       INPUT("Q", "%s", "[1,1,1,3]", "[1,1,1]") "," INPUT("K", "%s", "[1,1,1,3]",
+                                                                          "%s") "," INPUT("V", "%s", "[1,1,1,1]", "[1]"),
+                       type, type, cases[k / 3].key, type);
+        const struct kserve_wanted scores = {"qk_matmul_output", type, "[1,1,1,1]", 1, &cases[k / 3].rounded, 0};
+        kserve_check(parameters, inputs, QK_OUTPUT, &scores, 1);
+        (void)snprintf(inputs, sizeof inputs,
+                       INPUT("Q", "%s", "[1,1,1,1]", "[0]") "," INPUT("K", "%s", "[1,1,4,1]",
+                                                                      "[0,0,0,0]") "," INPUT("V", "%s", "[1,1,4,1]", "%s"),
+                       type, type, type, cases[k / 3].values);
+        const struct kserve_wanted mean = {"Y", type, "[1,1,1,1]", 1, &cases[k / 3].rounded, 0};
+        kserve_check(parameters, inputs, NULL, &mean, 1);
+    }
+}
+
 /* Each output has the type of the input it belongs to: Y and the scores Q's, present_key K's, present_value V's. */
 static void types_may_differ(void **state)
 {
@@ -345,14 +375,23 @@ int main(void)
 {
     api_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_modes_are_the_stages), cmocka_unit_test(short_masks_ban_the_rest),
-        cmocka_unit_test(short_masks_and_lengths),  cmocka_unit_test(a_mask_of_one_key_is_padded_not_broadcast),
-        cmocka_unit_test(narrow_types_round),       cmocka_unit_test(outputs_are_rounded_once),
-        cmocka_unit_test(types_may_differ),         cmocka_unit_test(softmax_precision),
-        cmocka_unit_test(caches_without_a_past),    cmocka_unit_test(lengths_of_packed_heads),
-        cmocka_unit_test(lengths_of_zero),          cmocka_unit_test(empty_dimensions),
-        cmocka_unit_test(numbers_that_are_none),    cmocka_unit_test(ids_come_back),
-        cmocka_unit_test(outputs_are_selected),     cmocka_unit_test(documents),
+        cmocka_unit_test(the_modes_are_the_stages),
+        cmocka_unit_test(short_masks_ban_the_rest),
+        cmocka_unit_test(short_masks_and_lengths),
+        cmocka_unit_test(a_mask_of_one_key_is_padded_not_broadcast),
+        cmocka_unit_test(narrow_types_round),
+        cmocka_unit_test(outputs_are_rounded_once),
+        cmocka_unit_test(no_output_goes_through_float32),
+        cmocka_unit_test(types_may_differ),
+        cmocka_unit_test(softmax_precision),
+        cmocka_unit_test(caches_without_a_past),
+        cmocka_unit_test(lengths_of_packed_heads),
+        cmocka_unit_test(lengths_of_zero),
+        cmocka_unit_test(empty_dimensions),
+        cmocka_unit_test(numbers_that_are_none),
+        cmocka_unit_test(ids_come_back),
+        cmocka_unit_test(outputs_are_selected),
+        cmocka_unit_test(documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
