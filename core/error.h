@@ -10,6 +10,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define ERROR_TEXT_BYTES_MAX 640
@@ -53,6 +54,17 @@ bool error_set_at(struct error *err, enum error_code code, const char *pointer, 
 /* As error_set with ERROR_TOO_LARGE, naming the limit and its value. */
 bool error_set_limit(struct error *err, const char *limit_name, uint64_t limit_value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* "1 head", "2 heads" and "1 query", "2 queries": what a count's word ends with, for "%zu head%s" and "%zu quer%s". */
+static inline const char *error_s(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static inline const char *error_ies(size_t count)
+{
+    return count == 1 ? "y" : "ies";
+}
 
 /* Appends to the text of an error that is set, what fits. */
 void error_append(struct error *err, const char *text);

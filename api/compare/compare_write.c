@@ -159,7 +159,8 @@ static void write_warnings(struct writer *writer, const struct comparison *compa
         add_warning(writer, &comma, text);
     }
     if (search->untried > 0) {
-        (void)snprintf(text, sizeof text, "%zu variants were left out for want of memory", search->untried);
+        (void)snprintf(text, sizeof text, "%zu variant%s left out for want of memory", search->untried,
+                       search->untried == 1 ? " was" : "s were");
         add_warning(writer, &comma, text);
     }
     writer_add(writer, "]");

@@ -8,6 +8,7 @@
 #include "core/size.h"
 
 #define CHECKED_AT_ONCE 512 /* elements, on the stack */
+#define QUOTED_CHARACTERS_MAX 40
 
 bool array_check(const struct extract *extract, const struct json_array_text *array, const char *pointer, struct error *err)
 {
@@ -25,6 +26,18 @@ bool array_check(const struct extract *extract, const struct json_array_text *ar
         first = last;
     } while (at != NULL && first < count);
     return at != NULL;
+}
+
+char *array_quote(const struct extract *extract, const struct json_array_text *array, size_t index,
+                  char text[TOKEN_QUOTE_BYTES_MAX])
+{
+    const char *at = extract->text + array->offset_bytes, *end = at + array->text_bytes, *after = at;
+    for (size_t elements = 0; elements <= index; elements++) {
+        for (at = after; at < end && *at != '"' && !token_is_word(*at);)
+            at++;
+        after = *at == '"' ? token_string_end(at, end) : token_word_end(at, end);
+    }
+    return token_quote(at, after, QUOTED_CHARACTERS_MAX, text);
 }
 
 /* Each array of a value, in the order of the text. Recurses at most DOCUMENT_DEPTH_MAX deep, as extract_scan checked. */

@@ -8,12 +8,18 @@
 #include <jansson.h>
 
 #include "api/json/extract.h"
+#include "api/json/token.h"
 #include "core/executor.h"
 
 /* Finds the errors that array_read would, except a number that only float32 overflows, and keeps nothing of what it reads. An
  * array of more than TENSOR_RANK_MAX axes passes: its field refuses it. */
 bool array_check(const struct extract *extract, const struct json_array_text *array, const char *pointer, struct error *err)
     __attribute__((warn_unused_result));
+
+/* Quotes the element at `index`, row-major, of an array that array_read took: as the text has it, not as it was rounded. Returns
+ * text. */
+char *array_quote(const struct extract *extract, const struct json_array_text *array, size_t index,
+                  char text[TOKEN_QUOTE_BYTES_MAX]);
 
 /* Replaces an `err` that a broken array may have caused by that array's error, if the text holds one: the first, with its
  * pointer; one of the same kind at the same place stays, for its field knows more. Takes as long as reading every array, and no memory. `executor` may be NULL; once it is stopped `err` stays. */

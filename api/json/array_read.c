@@ -70,12 +70,15 @@ static inline const char *read_element(struct array_reader *reader, enum dtype d
         if (after != NULL && fabs(*(double *)ret) <= DBL_MAX)
             return after;
         break;
+    case DTYPE_I64:
+        after = number_read_f64(at, reader->end, ret);
+        if (after != NULL)
+            return after;
+        break;
     case DTYPE_BOOL:
         after = read_bool(at, reader->end, ret);
         if (after != NULL)
             return after;
-        break;
-    case DTYPE_I64: /* never read */
         break;
     }
     return read_special(reader, i, at, ret);
@@ -129,8 +132,8 @@ static const char *read_row_of(struct array_reader *reader, size_t first, size_t
         return read_row(reader, DTYPE_F64, count, first, last, at, ret);
     case DTYPE_BOOL:
         return read_row(reader, DTYPE_BOOL, count, first, last, at, ret);
-    case DTYPE_I64: /* never read */
-        break;
+    case DTYPE_I64:
+        return read_row(reader, DTYPE_I64, count, first, last, at, ret);
     }
     return NULL;
 }

@@ -127,7 +127,7 @@ static const char *found_text(const struct extract *extract, const json_t *value
     if (array != NULL && array->kind == JSON_ARRAY_EMPTY && array->rank <= TENSOR_RANK_MAX) {
         (void)snprintf(text, text_bytes, "an empty array");
     } else if (array != NULL && array->rank > TENSOR_RANK_MAX) {
-        (void)snprintf(text, text_bytes, "an array of %zu dimensions", array->rank);
+        (void)snprintf(text, text_bytes, "an array of %zu dimension%s", array->rank, error_s(array->rank));
     } else if (array != NULL) {
         const char *content = array->kind == JSON_ARRAY_BOOLS ? "booleans" : "numbers";
         (void)snprintf(text, text_bytes, "an array of %s of shape %s", content,

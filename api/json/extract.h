@@ -67,8 +67,9 @@ bool extract_scan(const char *text, size_t text_bytes, const char *name, struct 
                   struct error *err) __attribute__((warn_unused_result));
 
 /* Reads an array of at most TENSOR_RANK_MAX axes into `ret_data`: shape_count(array->rank, array->shape) elements, row-major,
- * contiguous, each correctly rounded to `dtype` (DTYPE_F32, DTYPE_F64, or DTYPE_BOOL: one byte an element, 0 or 1). Never
- * writes past them; on failure some are written.
+ * contiguous, each correctly rounded to `dtype` (DTYPE_F32, DTYPE_F64, or DTYPE_BOOL: one byte an element, 0 or 1; DTYPE_I64:
+ * doubles that are to be integers, those that overflow infinite, for the caller to check). Never writes past them; on failure
+ * some are written.
  * Fails   malformed (not JSON; with line and column), invalid (ragged; a boolean among numbers or the other way round; a
  *         string, null or object; a finite literal that overflows the dtype): the first error in the text, err->pointer is
  *         `pointer` + the place, as "/query" + "/1/0". */

@@ -35,11 +35,11 @@ static bool set_axes(struct merge *merge, struct error *err)
         merge->H = shape[1];
         merge->Dv = shape[2];
         merge->tokens_first = true;
-        return rank == 3 || error_set_at(err, ERROR_INVALID, output->pointer, "%zu axes, where layout thd has [T,H,Dv]", rank);
+        return rank == 3 || error_set_at(err, ERROR_INVALID, output->pointer, "rank %zu, where layout thd has [T,H,Dv]", rank);
     }
     if (rank < 2 || rank > 4)
         return error_set_at(err, ERROR_INVALID, output->pointer,
-                            "%zu axes, where [Tq,Dv], [B,Tq,Dv] or [B,H,Tq,Dv] are expected, as POST /attention returns them",
+                            "rank %zu, where [Tq,Dv], [B,Tq,Dv] or [B,H,Tq,Dv] are expected, as POST /attention returns them",
                             rank);
     if (merge->request.layout == LAYOUT_BTHD && rank != 4)
         return error_set_at(err, ERROR_INVALID, "/layout",

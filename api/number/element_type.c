@@ -206,6 +206,19 @@ double element_number(enum element_type element_type, const void *bytes, size_t 
     return read_one(element_type, (const char *)bytes + index * element_bytes(element_type));
 }
 
+int64_t element_integer(enum element_type element_type, const void *bytes, size_t index)
+{
+    int64_t integer;
+    int32_t small_integer;
+    const char *from = (const char *)bytes + index * element_bytes(element_type);
+    if (element_type == ELEMENT_I64) {
+        memcpy(&integer, from, sizeof integer);
+        return integer;
+    }
+    memcpy(&small_integer, from, sizeof small_integer);
+    return small_integer;
+}
+
 /* float64 to float32, the only conversion of bytes that can overflow, without a branch on the numbers. */
 static bool narrow(const char *from, size_t count, float *ret)
 {

@@ -58,6 +58,9 @@ size_t element_read(enum element_type element_type, const void *bytes, const str
 /* The number at `index` of such bytes. */
 double element_number(enum element_type element_type, const void *bytes, size_t index);
 
+/* The same of an integer type. */
+int64_t element_integer(enum element_type element_type, const void *bytes, size_t index);
+
 /* The index of the first finite number of a contiguous float32 or float64 tensor that overflows the element type; the tensor's
  * count where none does. */
 size_t element_overflow(enum element_type element_type, const struct tensor *t);

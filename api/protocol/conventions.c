@@ -275,6 +275,8 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
     write_member(writer, ",\"num_heads\":", (int64_t)plan->H);
     write_member(writer, ",\"num_kv_heads\":", (int64_t)plan->Hkv);
     write_member(writer, ",\"head_size\":", (int64_t)plan->D);
+    if (plan->from_tokens && !request->identity)
+        writer_add(writer, ",\"projection_layout\":\"[out, in]\"");
     if (plan->head_axis)
         write_name(writer, ",\"layout\":\"", request_layout_names[request->layout]);
     if (plan->Tpast > 0)

@@ -381,11 +381,6 @@ const char *first_bytes_of_type(const char *content_type)
     } types[] = {
         {"multipart/form-data",
          "; curl's -F and requests' files= make forms: send the JSON alone, curl -d @file, or json=request"},
-        {"application/xml", "; write the request as JSON"},
-        {"text/xml", "; write the request as JSON"},
-        {"application/yaml", "; write the request as JSON"},
-        {"application/x-yaml", "; write the request as JSON"},
-        {"text/yaml", "; write the request as JSON"},
         {"application/x-ndjson", "; send one object a request"},
         {"application/jsonl", "; send one object a request"},
         {"application/x-npy", "; in Python safetensors.numpy.save({\"query\": q, ..}) makes a safetensors file of arrays"},

@@ -94,11 +94,11 @@ static bool decode_binary(struct kserve_reader *d, const json_t *size, const cha
     size_t needed = size_multiply(shape_count(input->rank, input->shape), element_bytes(input->element_type));
     char needed_text[SIZE_TEXT_BYTES_MAX];
     if ((uint64_t)bytes != needed)
-        return error_set_at(d->err, ERROR_INVALID, place, "%zu bytes, where shape and datatype need %s", (size_t)bytes,
-                            size_text(needed, needed_text));
+        return error_set_at(d->err, ERROR_INVALID, place, "%zu byte%s, where shape and datatype need %s", (size_t)bytes,
+                            error_s((size_t)bytes), size_text(needed, needed_text));
     if (needed > d->binary_bytes)
-        return error_set_at(d->err, ERROR_MALFORMED, place, "%zu bytes, where %zu are left behind the JSON%s", needed,
-                            d->binary_bytes,
+        return error_set_at(d->err, ERROR_MALFORMED, place, "%zu byte%s, where %zu %s left behind the JSON%s", needed,
+                            error_s(needed), d->binary_bytes, d->binary_bytes == 1 ? "is" : "are",
                             d->binary_bytes == 0 ? " (Inference-Header-Content-Length says how long the JSON is)" : "");
     input->kind = TENSOR_INPUT_BYTES;
     input->bytes = d->binary;
@@ -188,8 +188,8 @@ static bool decode_inputs(struct kserve_reader *d, const json_t *inputs)
         if (d->request->tensors[input_tensors[i]].kind == TENSOR_INPUT_ABSENT)
             return error_set_at(d->err, ERROR_INVALID, "/inputs", "input %s is missing", input_names[i]);
     if (d->binary_bytes > 0)
-        return error_set(d->err, ERROR_MALFORMED, "%zu bytes behind the JSON that no input's binary_data_size speaks of",
-                         d->binary_bytes);
+        return error_set(d->err, ERROR_MALFORMED, "%zu byte%s behind the JSON that no input's binary_data_size speaks of",
+                         d->binary_bytes, error_s(d->binary_bytes));
     return true;
 }
 
@@ -331,8 +331,8 @@ static bool split_body(const struct api_request *sent, size_t *ret_json_bytes, s
     for (size_t i = 0; i < digits; i++)
         bytes = size_add(size_multiply(bytes, 10), (size_t)(sent->json_length[i] - '0'));
     if (digits == 0 || sent->json_length[digits] != '\0' || bytes > sent->body_bytes)
-        return error_set(err, ERROR_MALFORMED, "Inference-Header-Content-Length is %.40s, where the body has %zu bytes",
-                         sent->json_length, sent->body_bytes);
+        return error_set(err, ERROR_MALFORMED, "Inference-Header-Content-Length is %.40s, where the body has %zu byte%s",
+                         sent->json_length, sent->body_bytes, error_s(sent->body_bytes));
     *ret_json_bytes = bytes;
     return true;
 }

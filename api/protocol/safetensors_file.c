@@ -56,8 +56,8 @@ static bool spans_check(const struct safetensors_file *file, struct error *err)
         reached = file->spans[i].end;
     }
     if (reached != file->data_bytes)
-        return error_set(err, ERROR_MALFORMED, "the file holds %zu bytes of data, the tensors' data_offsets end at %zu",
-                         file->data_bytes, reached);
+        return error_set(err, ERROR_MALFORMED, "the file holds %zu byte%s of data, the tensors' data_offsets end at %zu",
+                         file->data_bytes, error_s(file->data_bytes), reached);
     return true;
 }
 
@@ -73,8 +73,8 @@ static bool decode_offsets(const struct safetensors_file *file, const json_t *va
     if (count == 2 && ret[0] <= ret[1] && (uint64_t)ret[1] <= file->data_bytes && (size_t)(ret[1] - ret[0]) == bytes)
         return true;
     return error_set_at(err, ERROR_MALFORMED, place,
-                        "not [begin, end] of %s bytes, which shape and dtype need, within the %zu bytes of data%s",
-                        size_text(bytes, needed), file->data_bytes,
+                        "not [begin, end] of %s bytes, which shape and dtype need, within the %zu byte%s of data%s",
+                        size_text(bytes, needed), file->data_bytes, error_s(file->data_bytes),
                         count == 2 && ret[0] <= ret[1] && (size_t)(ret[1] - ret[0]) == bytes
                             ? ": the file was cut (curl: --data-binary @file, since -d leaves out line ends)"
                             : "");
@@ -171,8 +171,8 @@ static bool split(const struct api_request *sent, size_t *ret, struct error *err
     if (!whole && sent->body_bytes > 0 && !first_bytes_check_safetensors(sent->body, sent->body_bytes, err))
         return false;
     if (sent->body_bytes < PREFIX_BYTES)
-        return error_set(err, ERROR_MALFORMED, "%zu bytes, where a safetensors file has a header's length in its first 8",
-                         sent->body_bytes);
+        return error_set(err, ERROR_MALFORMED, "%zu byte%s, where a safetensors file has a header's length in its first 8",
+                         sent->body_bytes, error_s(sent->body_bytes));
     if (!whole)
         return error_set(err, ERROR_MALFORMED, "a header of %" PRIu64 " bytes is announced, and %zu follow", header_bytes,
                          sent->body_bytes - PREFIX_BYTES);

@@ -16,15 +16,13 @@ static bool convert(const struct evaluation *evaluation, enum request_integers w
 {
     const struct tensor_input *list = &evaluation->plan->request->integers[which].list;
     int64_t min = request_integers_fields[which].min, max = plan_integers_max(evaluation->plan, which);
-    char place[ERROR_POINTER_BYTES_MAX], item[40] = "";
+    char item[40] = "";
     double real;
     memcpy(&real, &integers[at], sizeof real);
     if (!(real >= (double)min && real <= (double)max) || real != floor(real)) {
         if (request_integers_fields[which].axis <= INTEGERS_ONE_OR_PER_ITEM)
             (void)snprintf(item, sizeof item, " for item %zu", at);
-        return error_set_at(err, ERROR_INVALID, tensor_input_place(list, at, place),
-                            "%.17g%s, where an integer from %" PRId64 " to %" PRId64 "%s is expected", real, item, min, max,
-                            plan_integers_bound(which));
+        return tensor_input_refuse_integer(evaluation->extract, list, at, item, min, max, plan_integers_bound(which), err);
     }
     integers[at] = (int64_t)real;
     return true;
@@ -37,10 +35,9 @@ bool evaluation_read_integers(struct evaluation *evaluation, const struct execut
         int64_t *integers = evaluation->integers[i];
         if (!input->given || !input->is_list || input->shared)
             continue;
-        struct tensor reals = tensor_contiguous(integers, DTYPE_F64, input->list.rank, input->list.shape);
-        if (!tensor_input_load(evaluation->extract, &input->list, executor, &reals, err))
+        if (!tensor_input_load_integers(evaluation->extract, &input->list, executor, (double *)(void *)integers, err))
             return false;
-        size_t count = tensor_count(&reals);
+        size_t count = shape_count(input->list.rank, input->list.shape);
         for (size_t at = 0; at < count; at++)
             if (!convert(evaluation, (enum request_integers)i, at, integers, err))
                 return false;
@@ -136,9 +133,9 @@ static bool sequence_offset(const struct evaluation *evaluation, size_t s, int64
     return resolved || sequence->queries == sequence->keys ||
            error_set_at(
                err, ERROR_INVALID, "/causal",
-               "sequence %zu has %zu queries and %zu keys: say \"top_left\" or \"bottom_right\", which hold within each "
+               "sequence %zu has %zu quer%s and %zu key%s: say \"top_left\" or \"bottom_right\", which hold within each "
                "sequence, or give query_offset",
-               s, sequence->queries, sequence->keys);
+               s, sequence->queries, error_ies(sequence->queries), sequence->keys, error_s(sequence->keys));
 }
 
 static bool resolve_sequences(struct evaluation *evaluation, struct error *err)

@@ -57,17 +57,14 @@ static bool read_axis_positions(const struct evaluation *evaluation, enum rope_t
                                 struct error *err)
 {
     const struct tensor_input *input = &evaluation->plan->request->rope.tensors[which];
-    struct tensor reals = tensor_contiguous(positions->data, DTYPE_F64, input->rank, input->shape);
+    const int64_t max = (int64_t)ROPE_ANGLE_MAX;
     double *values = positions->data;
     size_t count = shape_count(input->rank, input->shape);
-    if (!tensor_input_load(evaluation->extract, input, NULL, &reals, err))
+    if (!tensor_input_load_integers(evaluation->extract, input, NULL, values, err))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        char place[ERROR_POINTER_BYTES_MAX];
+    for (size_t i = 0; i < count; i++)
         if (!(fabs(values[i]) <= ROPE_ANGLE_MAX) || values[i] != floor(values[i]))
-            return error_set_at(err, ERROR_INVALID, tensor_input_place(input, i, place),
-                                "%.17g, where an integer from -2147483648 to 2147483648 is expected", values[i]);
-    }
+            return tensor_input_refuse_integer(evaluation->extract, input, i, "", -max, max, "", err);
     return true;
 }
 
@@ -240,8 +237,8 @@ static bool check_tables(const struct evaluation *evaluation, struct error *err)
         struct reach reach = reach_of(evaluation, b);
         if (reach.smallest < 0 || reach.largest >= (double)rows)
             return error_set_at(err, ERROR_INVALID, "/rope/cos",
-                                "tables of %zu rows, one a position from 0 on, and item %zu has a token at position %.0f", rows,
-                                b, reach.smallest < 0 ? reach.smallest : reach.largest);
+                                "tables of %zu row%s, one a position from 0 on, and item %zu has a token at position %.0f",
+                                rows, error_s(rows), b, reach.smallest < 0 ? reach.smallest : reach.largest);
     }
     return true;
 }

@@ -73,9 +73,9 @@ static bool check_shared(const struct plan *plan, enum request_integers which, s
 {
     const char *name = request_integers_fields[which].name;
     return plan->Tq == plan->Tk || error_set_at(err, ERROR_INVALID, plan->request->integers[which - 1].list.pointer,
-                                                "one list for %zu queries and %zu keys: send one of each, as %s with \"query\" "
+                                                "one list for %zu quer%s and %zu key%s: send one of each, as %s with \"query\" "
                                                 "and \"key\"",
-                                                plan->Tq, plan->Tk, name);
+                                                plan->Tq, error_ies(plan->Tq), plan->Tk, error_s(plan->Tk), name);
 }
 
 static bool check(const struct plan *plan, enum request_integers which, struct error *err)
@@ -128,8 +128,8 @@ static bool resolve_boundaries(struct plan *plan, struct error *err)
                                 "shape %s, where a list of integers from 0 to the number of tokens is expected",
                                 shape_text(each->rank, each->shape, shape, sizeof shape));
         if (each->shape[0] != list->shape[0])
-            return error_set_at(err, ERROR_INVALID, each->pointer, "%zu sequences of keys, and %zu of queries",
-                                each->shape[0] - 1, list->shape[0] - 1);
+            return error_set_at(err, ERROR_INVALID, each->pointer, "%zu sequence%s of keys, and %zu of queries",
+                                each->shape[0] - 1, error_s(each->shape[0] - 1), list->shape[0] - 1);
     }
     plan->sequence_count = list->shape[0] - 1;
     return plan->sequence_count > 0 || (plan->Tq == 0 && plan->Tk == 0) ||

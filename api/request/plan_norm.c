@@ -16,9 +16,9 @@ static bool resolve_weights(const struct plan *plan, const struct tensor_input *
         return true;
     return error_set_at(
         err, ERROR_INVALID, weights->pointer,
-        "shape %s, where [%zu] is expected, one weight a dimension of a head, or [%zu], of %zu heads normalised "
+        "shape %s, where [%zu] is expected, one weight a dimension of a head, or [%zu], of %zu head%s normalised "
         "together",
-        shape_text(weights->rank, weights->shape, shape, sizeof shape), plan->D, all, heads);
+        shape_text(weights->rank, weights->shape, shape, sizeof shape), plan->D, all, heads, error_s(heads));
 }
 
 bool plan_norm_resolve(struct plan *plan, struct error *err)

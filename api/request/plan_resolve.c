@@ -118,10 +118,10 @@ static bool resolve_causal(struct plan *plan, struct error *err)
     bool resolved = offset->given || positions->given || request->offset_from_lengths || has_past || plan->sequence_count > 0;
     if (request->causal == CAUSAL_TRUE && !resolved && plan->Tq != plan->Tk)
         return error_set_at(err, ERROR_INVALID, "/causal",
-                            "%zu queries and %zu keys: libraries disagree on what causal means here. Say \"top_left\" (query i "
+                            "%zu quer%s and %zu key%s: libraries disagree on what causal means here. Say \"top_left\" (query i "
                             "sees keys up to i, as PyTorch) or \"bottom_right\" (the last query sees the last key, as "
                             "FlashAttention), or give query_offset",
-                            plan->Tq, plan->Tk);
+                            plan->Tq, error_ies(plan->Tq), plan->Tk, error_s(plan->Tk));
     return true;
 }
 

@@ -54,8 +54,8 @@ static bool resolve_heads(struct plan *plan, struct error *err)
         char place[TENSOR_INPUT_POINTER_BYTES_MAX];
         (void)snprintf(place, sizeof place, "/select/heads/%zu", i);
         if ((size_t)select->heads[i] >= plan->H)
-            return error_set_at(err, ERROR_INVALID, place, "%" PRId32 ", where the request has %zu heads, counted from 0",
-                                select->heads[i], plan->H);
+            return error_set_at(err, ERROR_INVALID, place, "%" PRId32 ", where the request has %zu head%s, counted from 0",
+                                select->heads[i], plan->H, error_s(plan->H));
         for (size_t other = 0; other < i; other++)
             if (select->heads[other] == select->heads[i])
                 return error_set_at(err, ERROR_INVALID, place, "head %" PRId32 " is selected twice", select->heads[i]);

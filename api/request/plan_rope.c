@@ -48,8 +48,8 @@ static bool resolve_dims(struct plan *plan, struct error *err)
                             rope->dims, rope->share, share, plan->D);
     if (plan->rope.dims > plan->D || plan->rope.dims % 2 != 0)
         return error_set_at(err, ERROR_INVALID, partial ? "/rope/scaling/partial_rotary_factor" : "/rope/dims",
-                            "%zu dimensions to rotate, where an even number up to the head size %zu is expected",
-                            plan->rope.dims, plan->D);
+                            "%zu dimension%s to rotate, where an even number up to the head size %zu is expected",
+                            plan->rope.dims, error_s(plan->rope.dims), plan->D);
     if (rope->scaling.type == ROPE_PROPORTIONAL && plan->rope.dims != plan->D)
         return error_set_at(err, ERROR_INVALID, "/rope/dims",
                             "rope_type \"proportional\" takes its pairs from all %zu dimensions, of which "
@@ -106,9 +106,9 @@ static bool resolve_table(struct plan *plan, enum rope_tensor which, struct erro
         return true;
     if (table->rank >= 2 && table->shape[table->rank - 1] == plan->rope.dims && pairs > 0)
         return error_set_at(err, ERROR_INVALID, table->pointer,
-                            "%s has %zu columns, each angle twice, as Hugging Face's tables do: send one a pair, %zu columns "
+                            "%s has %zu columns, each angle twice, as Hugging Face's tables do: send one a pair, %zu column%s "
                             "(the first half of a rotate_half table, every second column of an interleaved one)",
-                            rope_tensor_names[which], plan->rope.dims, pairs);
+                            rope_tensor_names[which], plan->rope.dims, pairs, error_s(pairs));
     bool by_token = table->rank == 3;
     if ((table->rank != 2 && !by_token) || table->shape[table->rank - 1] != pairs)
         return refuse_shape(table, "[positions, dims/2], or [B, T, dims/2] for the tokens of query and key,", err);
@@ -268,10 +268,10 @@ static bool check_section(const struct plan *plan, struct error *err)
     const struct rope_request *rope = &plan->request->rope;
     int64_t pairs = (int64_t)(plan->rope.dims / 2), sum = rope->section[0] + rope->section[1] + rope->section[2];
     if (sum != pairs)
-        return error_set_at(err, ERROR_INVALID, rope->section_pointer,
-                            "[%" PRId64 ", %" PRId64 ", %" PRId64 "] adds up to %" PRId64 " pairs, where %zu dimensions have "
-                            "%" PRId64,
-                            rope->section[0], rope->section[1], rope->section[2], sum, plan->rope.dims, pairs);
+        return error_set_at(
+            err, ERROR_INVALID, rope->section_pointer,
+            "[%" PRId64 ", %" PRId64 ", %" PRId64 "] adds up to %" PRId64 ", where %zu dimensions have %" PRId64 " pair%s",
+            rope->section[0], rope->section[1], rope->section[2], sum, plan->rope.dims, pairs, error_s((size_t)pairs));
     for (int64_t axis = 1; axis < ROPE_AXES && rope->interleaved_axes; axis++)
         if (rope->section[axis] > 0 && (rope->section[axis] - 1) * INTERLEAVED_STEP + axis >= pairs)
             return error_set_at(err, ERROR_INVALID, rope->section_pointer,

@@ -83,8 +83,8 @@ static bool check_groups(const struct plan *plan, const char *pointer, struct er
     if (plan->H == 0 && plan->Hkv == 0)
         return true;
     return error_set_at(err, ERROR_INVALID, pointer,
-                        "%zu query heads cannot share %zu key and value heads: the second must divide the first", plan->H,
-                        plan->Hkv);
+                        "%zu query head%s cannot share %zu key and value head%s: the second must divide the first", plan->H,
+                        error_s(plan->H), plan->Hkv, error_s(plan->Hkv));
 }
 
 /* num_heads and num_kv_heads, for tensors without a head axis of their own. */
@@ -254,8 +254,9 @@ static bool check_out(const struct plan *plan, enum request_projection which, si
     char shape[SHAPE_TEXT_BYTES_MAX];
     if (weight->kind != TENSOR_INPUT_ABSENT && weight->shape[0] != out)
         return error_set_at(err, ERROR_INVALID, weight->pointer,
-                            "shape %s gives %zu features, where %zu heads of size %zu are expected",
-                            shape_text(weight->rank, weight->shape, shape, sizeof shape), weight->shape[0], heads, width);
+                            "shape %s gives %zu feature%s, where %zu head%s of size %zu %s expected",
+                            shape_text(weight->rank, weight->shape, shape, sizeof shape), weight->shape[0],
+                            error_s(weight->shape[0]), heads, error_s(heads), width, heads == 1 ? "is" : "are");
     if (bias->kind != TENSOR_INPUT_ABSENT && (bias->rank != 1 || bias->shape[0] != out))
         return error_set_at(err, ERROR_INVALID, bias->pointer, "shape %s, where [%zu] is expected: one number a feature",
                             shape_text(bias->rank, bias->shape, shape, sizeof shape), out);
@@ -311,9 +312,9 @@ static bool tokens_identity(struct plan *plan, const struct tensor_input *x, con
     if (q.width != k.width && x == from)
         return error_set_at(
             err, ERROR_INVALID, "/num_kv_heads",
-            "%zu query heads of size %zu and %zu key heads of size %zu: with projection \"identity\" and no context, "
+            "%zu query head%s of size %zu and %zu key head%s of size %zu: with projection \"identity\" and no context, "
             "num_kv_heads must equal num_heads",
-            plan->H, q.width, plan->Hkv, k.width);
+            plan->H, error_s(plan->H), q.width, plan->Hkv, error_s(plan->Hkv), k.width);
     if (q.width != k.width)
         return refuse_head_sizes(x, &q, from, &k, " with projection \"identity\"", err);
     plan->D = q.width;

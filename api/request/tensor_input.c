@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/array_check.h"
 #include "api/json/array_read_parallel.h"
 #include "api/json/document.h"
 #include "core/size.h"
@@ -48,14 +49,14 @@ bool tensor_input_integers(const struct extract *extract, const json_t *value, c
         return error_set_at(err, ERROR_INVALID, pointer, "%zu integers, where at most %zu are expected", count,
                             size_min(count_max, INTEGERS_MAX));
     double numbers[INTEGERS_MAX];
-    if (!array_read(extract, array, DTYPE_F64, pointer, numbers, err))
+    if (!array_read(extract, array, DTYPE_I64, pointer, numbers, err))
         return false;
     for (size_t i = 0; i < count; i++) {
         if (!(numbers[i] >= (double)min && numbers[i] <= (double)max) || numbers[i] != floor(numbers[i])) {
-            char place[ERROR_POINTER_BYTES_MAX];
+            char place[ERROR_POINTER_BYTES_MAX], text[TOKEN_QUOTE_BYTES_MAX];
             (void)snprintf(place, sizeof place, "%s/%zu", pointer, i);
-            return error_set_at(err, ERROR_INVALID, place,
-                                "%.17g, where an integer from %" PRId64 " to %" PRId64 " is expected", numbers[i], min, max);
+            return error_set_at(err, ERROR_INVALID, place, "%s, where an integer from %" PRId64 " to %" PRId64 " is expected",
+                                array_quote(extract, array, i, text), min, max);
         }
         ret[i] = (int64_t)numbers[i];
     }
@@ -279,4 +280,32 @@ bool tensor_input_load(const struct extract *extract, const struct tensor_input 
         return read_bytes(input, ret, err);
     return array_read_parallel(extract, input->array, ret->dtype, input->array_pointer, executor, ret->data, err) &&
            round_read(input, ret, err);
+}
+
+bool tensor_input_load_integers(const struct extract *extract, const struct tensor_input *input,
+                                const struct executor *executor, double *ret, struct error *err)
+{
+    if (input->kind != TENSOR_INPUT_BYTES)
+        return array_read_parallel(extract, input->array, DTYPE_I64, input->array_pointer, executor, ret, err);
+    const struct tensor reals = tensor_contiguous(ret, DTYPE_F64, input->rank, input->shape);
+    return read_bytes(input, &reals, err);
+}
+
+/* As the request has it: int64 has more digits than a double. */
+static void quote_integer(const struct extract *extract, const struct tensor_input *input, size_t index,
+                          char text[TOKEN_QUOTE_BYTES_MAX])
+{
+    if (input->kind != TENSOR_INPUT_BYTES)
+        (void)array_quote(extract, input->array, index, text);
+    else
+        (void)snprintf(text, TOKEN_QUOTE_BYTES_MAX, "%" PRId64, element_integer(input->element_type, input->bytes, index));
+}
+
+bool tensor_input_refuse_integer(const struct extract *extract, const struct tensor_input *input, size_t index, const char *of,
+                                 int64_t min, int64_t max, const char *bound, struct error *err)
+{
+    char place[ERROR_POINTER_BYTES_MAX], text[TOKEN_QUOTE_BYTES_MAX];
+    quote_integer(extract, input, index, text);
+    return error_set_at(err, ERROR_INVALID, tensor_input_place(input, index, place),
+                        "%s%s, where an integer from %" PRId64 " to %" PRId64 "%s is expected", text, of, min, max, bound);
 }

@@ -84,6 +84,17 @@ const char *tensor_input_place(const struct tensor_input *input, size_t index, c
 bool tensor_input_load(const struct extract *extract, const struct tensor_input *input, const struct executor *executor,
                        const struct tensor *ret, struct error *err) __attribute__((warn_unused_result));
 
+/* The same into doubles, for an input of integers: what is too large for a double is infinite. The caller checks each number, and
+ * refuses one with tensor_input_refuse_integer. */
+bool tensor_input_load_integers(const struct extract *extract, const struct tensor_input *input,
+                                const struct executor *executor, double *ret, struct error *err)
+    __attribute__((warn_unused_result));
+
+/* Says that the number at `index` is no integer from min to max; `of` and `bound` go behind the number and the range. Returns
+ * false. */
+bool tensor_input_refuse_integer(const struct extract *extract, const struct tensor_input *input, size_t index, const char *of,
+                                 int64_t min, int64_t max, const char *bound, struct error *err);
+
 /* Reads a flat array of at most count_max integers, each in [min, max]. */
 bool tensor_input_integers(const struct extract *extract, const json_t *value, const char *pointer, size_t count_max,
                            int64_t min, int64_t max, int64_t *ret, size_t *ret_count, struct error *err)

@@ -339,6 +339,8 @@ static void check_conventions(const struct checking *c)
                                               : answer->tokens_first ? "bthd"
                                                                      : "bhtd")
                                 : NULL);
+    bool projected = answer_field(answer, "x") != NULL && !json_is_string(answer_field(answer, "projection"));
+    check_applied(c, "projection_layout", projected ? json_string("[out, in]") : NULL);
     check_applied(c, "past_length", answer->Tpast > 0 ? json_integer((json_int_t)answer->Tpast) : NULL);
     check_applied(c, "lse_base", json_incref(answer_field(answer, "lse_base")));
     json_t *by = answer_field(answer, "pool_by");

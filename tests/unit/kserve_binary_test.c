@@ -286,7 +286,7 @@ static void sizes_must_fit(void **state)
     refused(INPUTS(QKV), zero_and_values, 19, 400, "/inputs/2/parameters/binary_data_size", "8 bytes, where 7 are left");
     refused(INPUTS(QKV), zero_and_values, 3, 400, "/inputs/0/parameters/binary_data_size", "4 bytes, where 3 are left");
     refused(INPUTS(QKV), NULL, 0, 400, "/inputs/0/parameters/binary_data_size", "Inference-Header-Content-Length");
-    refused(INPUTS(QKV), "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 21, 400, "", "1 bytes behind the JSON");
+    refused(INPUTS(QKV), "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 21, 400, "", "1 byte behind the JSON");
     refused(INPUTS(BYTES("Q", "FP32", "[9007199254740992,2048,1,1]", "0")), NULL, 0, 413, "/inputs/0", "axis");
     refused(INPUTS(BYTES("Q", "FP32", "[2147483647,2147483647,4,1]", "4")), NULL, 0, 422,
             "/inputs/0/parameters/binary_data_size", "need 2^64 or more");

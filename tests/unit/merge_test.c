@@ -316,7 +316,7 @@ static void refusals(void **state)
     check_refused("{\"parts\":[" PART "],\"query\":[[1]]}", "/query", "");
     check_refused("{\"parts\":[" PART "],\"return\":[\"output\",\"weights\"]}", "/return/1", "weights cannot be merged");
     check_refused("{\"parts\":[" PART "],\"layout\":\"bthd\"}", "/layout", "rank 4");
-    check_refused("{\"parts\":[{\"output\":[5],\"lse\":[1]}]}", "/parts/0/output", "1 axes");
+    check_refused("{\"parts\":[{\"output\":[5],\"lse\":[1]}]}", "/parts/0/output", "rank 1");
     check_refused("{\"parts\":[{\"output\":[[5]],\"lse\":[1,2]}]}", "/parts/0/lse", "needs [1]");
     check_refused("{\"parts\":[{\"output\":[[5,6,7]],\"lse\":[[1],[2]]}]}", "/parts/0/output", "2 heads");
     check_refused("{\"layout\":\"thd\",\"parts\":[" PART "]}", "/parts/0/output", "[T,H,Dv]");

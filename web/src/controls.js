@@ -177,6 +177,7 @@ function conventions(applied) {
     if (applied.rope) out.push(rope(applied.rope));
     if (applied.qk_norm) out.push(`${applied.qk_norm.type} norm${applied.qk_norm.order === "after_rope" ? " after RoPE" : ""}`);
     if (applied.sinks) out.push("sinks");
+    if (applied.projection_layout) out.push(`projections ${applied.projection_layout}`);
     if (applied.lse_base === "2") out.push("lse to base 2");
     if (applied.num_kv_heads !== applied.num_heads) out.push(`${applied.num_heads} heads over ${applied.num_kv_heads}`);
     out.push(applied.precision);
