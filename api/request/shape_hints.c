@@ -155,8 +155,7 @@ const char *shape_hint_of_pairs(const struct plan *plan, enum request_tensor whi
     } else if (plan->Tpast > 0 && last == plan->Tnew) {
         (void)snprintf(ret, SHAPE_HINT_BYTES_MAX,
                        "; a %s covers all %zu keys, the cache's before the new ones: add %zu column%s in front",
-                       request_tensor_names[which], plan->Tk, plan->Tpast,
-                       error_s(plan->Tpast));
+                       request_tensor_names[which], plan->Tk, plan->Tpast, error_s(plan->Tpast));
     } else if (which == REQUEST_MASK && rank == 1 && last == plan->B && !tensor_input_is_bool(input)) {
         (void)snprintf(ret, SHAPE_HINT_BYTES_MAX, "; lengths, one per item, are key_lengths");
     } else if (rank > weights->rank && !plan->has_heads) {
