@@ -10,13 +10,13 @@
 // The daemon and the browser share the machine, and the browser draws without a graphics card, so frame rates depend on the machine
 // as much as on us, and so does the clock when our work is interrupted; processor time does not.
 
-import { open, startBrowser, startDaemon, world } from "./harness.mjs";
+import { open, openJson, startBrowser, startDaemon, world } from "./harness.mjs";
 
 const FIRST_RUNS = 9, LARGE_RUNS = 5, PAN_RUNS = 3, PAN_MS = 4000;
 
 const quantile = (numbers, q) => [...numbers].sort((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(numbers.length * q))];
 const median = (numbers) => quantile(numbers, 0.5);
-const newTest = () => ({ contexts: [], unexpected: (text) => console.log(`unexpected: ${text}`) });
+const newTest = () => ({ browser, contexts: [], unexpected: (text) => console.log(`unexpected: ${text}`) });
 const say = (name, numbers, unit, want) => {
     const ends = [Math.min(...numbers), Math.max(...numbers)], [best, worst] = (unit === "ms" ? ends : ends.reverse()).map((x) => x.toFixed(1));
     console.log(`${name.padEnd(34)} median ${median(numbers).toFixed(1)} ${unit}, best ${best}, worst ${worst}, ${numbers.length} runs; wanted: ${want}`);
@@ -36,8 +36,7 @@ const firstPicture = () => withPage({}, (page) => page.evaluate(() => performanc
 
 // Returns the time until the frame after every tile of the picture is there.
 async function compute(page, request) {
-    await page.click("#json-part summary");
-    await page.waitForTimeout(100);
+    await openJson(page);
     await page.fill("#json", JSON.stringify(request));
     return page.evaluate(() => new Promise((resolve) => {
         const before = Number(document.body.dataset.drawn), begun = performance.now();
@@ -93,7 +92,7 @@ async function processorClock(page) {
 
 const daemon = await startDaemon();
 world.url = daemon.url;
-world.browser = await startBrowser();
+const browser = await startBrowser();
 try {
     const first = [];
     for (let i = 0; i < FIRST_RUNS; i++) first.push(await firstPicture());
@@ -121,7 +120,7 @@ try {
     say("  our own work, 95 % of frames", ownSlowest, "ms", "under 4");
     say("  page's processor time a frame", processor, "ms", "under 4");
 } finally {
-    await world.browser.close();
+    await browser.close();
     await daemon.stop();
 }
 

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { deflateRawSync } from "node:zlib";
-import { after, ask, chooseCell, drawn, equal, near, ok, open, readTable, test, useJson, usePreset, useStage, useView, world } from "./harness.mjs";
+import { after, ask, chooseCell, drawn, equal, linked, near, ok, open, readTable, test, useJson, usePreset, useStage, useView, world } from "./harness.mjs";
 import { PRESETS } from "../../web/src/presets.js";
 
 const NOTEBOOK = { seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true, scale: 1 };
@@ -103,10 +103,9 @@ test("a link pasted into the open page shows what it shows on a new one; thresho
     const zoomed = await page.evaluate(() => document.getElementById("map").map.readZoom());
     await useView(page, "lines");
     await page.fill("#threshold", "0.25");
-    await page.waitForTimeout(400);
-    const hash = await page.evaluate(() => location.hash), lines = await page.textContent("#lines-about");
+    const hash = await linked(page, ({ view }) => view.threshold === 0.25), lines = await page.textContent("#lines-about");
     await usePreset(page, "alibi");
-    await page.waitForFunction((before) => location.hash !== before, hash);
+    await linked(page, ({ preset }) => preset === "alibi");
     await page.evaluate((to) => { location.hash = to; }, hash);
     await page.waitForFunction((about) => document.getElementById("lines-about")?.textContent === about, lines);
     await useView(page, "map");

@@ -12,6 +12,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { once } from "node:events";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inflateRawSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
 export const TOP = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -67,18 +68,18 @@ export async function startDaemon(...options) {
 
 export const startBrowser = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
 
-export const world = { url: "", browser: null };
+export const world = { url: "" };
 
-// Opens a new page. t.expect(/pattern/) allows a console message that would fail the test otherwise.
+// Opens a new page in the test's browser. t.expect(/pattern/) allows a console message that would fail the test otherwise.
 export async function open(t, { hash = "", path = "", width = 1280, height = 900, scheme = "light", url = world.url, wait = true, ...options } = {}) {
     const permissions = url.startsWith("http") ? ["clipboard-read", "clipboard-write"] : [];
-    const context = await world.browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, ...options });
+    const context = await t.browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, ...options });
     t.contexts.push(context);
     const page = await context.newPage();
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && t.unexpected(`console ${message.type()}: ${message.text()}`));
     page.on("pageerror", (error) => t.unexpected(`exception: ${error.stack}`));
     page.on("request", (request) => {
-        if (!request.url().startsWith(world.url) && !/^(data|blob|file):/.test(request.url())) t.unexpected(`request to another host: ${request.url()}`);
+        if (![url, world.url].some((own) => request.url().startsWith(own)) && !/^(data|blob|file):/.test(request.url())) t.unexpected(`request to another host: ${request.url()}`);
     });
     await page.goto(`${url}${path}${hash}`);
     if (wait) await drawn(page);
@@ -97,14 +98,28 @@ export async function after(page, action) {
     return result;
 }
 
+// Waits until the address, which follows the page's state, holds one that `holds` accepts. Returns the address's fragment.
+export async function linked(page, holds) {
+    for (;;) {
+        const hash = await page.evaluate(() => location.hash);
+        if (hash.startsWith("#s=") && holds(JSON.parse(inflateRawSync(Buffer.from(hash.slice(3), "base64url"))))) return hash;
+        await page.waitForTimeout(20);
+    }
+}
+
 export const usePreset = (page, id) => after(page, () => page.selectOption("#preset", id));
 export const useView = (page, name) => after(page, () => page.click(`#view-${name}`));
 export const useStage = (page, name) => after(page, () => page.click(`[data-stage="${name}"]`));
 
+// Opens the page's JSON box, which then shows the request.
+export const openJson = (page) => page.$eval("#json-part", (details) => details.open || new Promise((resolve) => {
+    details.addEventListener("toggle", resolve, { once: true });
+    details.querySelector("summary").click();
+}).then(() => true));
+
 // Puts JSON into the page's box and uses it.
 export async function useJson(page, value) {
-    if (!(await page.$("#json-part[open]"))) await page.click("#json-part summary");
-    await page.waitForTimeout(50); // the box shows the request when it opens
+    await openJson(page);
     await page.fill("#json", typeof value === "string" ? value : JSON.stringify(value));
     await after(page, () => page.click("#json-apply"));
 }
@@ -140,10 +155,10 @@ export const readJson = (path) => JSON.parse(readFileSync(join(TOP, path), "utf8
 
 const axeSource = readFileSync(join(TOP, "tests/browser/node_modules/axe-core/axe.min.js"), "utf8");
 
-// What axe-core finds, as text.
-export async function violations(page) {
+// What axe-core finds, as text. `rules`: only these.
+export async function violations(page, rules = null) {
     if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
-    const { violations: found } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    const { violations: found } = await page.evaluate((runOnly) => window.axe.run(document, { resultTypes: ["violations"], ...(runOnly && { runOnly }) }), rules);
     return found.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join(" | ")}`);
 }
 
@@ -154,46 +169,53 @@ export const shoot = (page, name) => page.screenshot({ path: join(ARTEFACTS, `${
 
 // ---- running ----
 
-function newTest() {
+const LANES = 2; // tests at a time, each lane with a browser of its own: a browser has one clipboard
+
+function newTest(browser) {
     const expected = [], found = [];
-    return { contexts: [], found, expect: (pattern) => expected.push(pattern),
+    return { browser, contexts: [], found, expect: (pattern) => expected.push(pattern),
         unexpected: (text) => { if (!expected.some((pattern) => pattern.test(text))) found.push(text); } };
 }
 
-async function runOne({ name, body }) {
-    const t = newTest();
-    let timer;
+async function runOne({ name, body }, browser) {
+    const t = newTest(browser), begun = Date.now();
+    let timer, problem = "";
     const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`not finished after ${TEST_TIMEOUT_MS} ms`)), TEST_TIMEOUT_MS); });
     try {
         await Promise.race([body(t), late]);
         ok(!t.found.length, t.found.join("\n"));
-        return null;
     } catch (error) {
         const [page] = t.contexts.flatMap((context) => context.pages());
         await page?.screenshot({ path: join(ARTEFACTS, `failed-${name.replace(/\W+/g, "-").slice(0, 60)}.png`) }).catch(() => {});
         const where = error.stack.split("\n").filter((line) => line.includes("/tests/browser/")).slice(0, 3);
-        return [error.message, ...where, ...t.found].join("\n");
+        problem = [error.message, ...where, ...t.found].join("\n");
     } finally {
         clearTimeout(timer);
         for (const context of t.contexts) await context.close().catch(() => {});
     }
+    return { problem, ms: Date.now() - begun };
 }
 
-// Runs the tests whose names contain `pattern`, and prints TAP.
+// Takes tests from `queue`, [number, test] pairs, until it is empty, and prints TAP. Returns how many failed.
+async function runLane(queue) {
+    const browser = await startBrowser();
+    let failed = 0;
+    for (let next = queue.shift(); next; next = queue.shift()) {
+        const [number, one] = next, { problem, ms } = await runOne(one, browser);
+        if (problem) failed++;
+        console.log(`${problem ? "not ok" : "ok"} ${number} - ${one.name} (${ms} ms)${problem && `\n${problem.replace(/^/gm, "# ")}`}`);
+    }
+    await browser.close();
+    return failed;
+}
+
+// Runs the tests whose names contain `pattern`.
 export async function run(pattern = "") {
     mkdirSync(ARTEFACTS, { recursive: true });
-    const daemon = await startDaemon(), chosen = tests.filter(({ name }) => name.includes(pattern));
+    const daemon = await startDaemon(), queue = tests.filter(({ name }) => name.includes(pattern)).map((one, i) => [i + 1, one]);
     world.url = daemon.url;
-    world.browser = await startBrowser();
-    let failed = 0;
-    console.log(`1..${chosen.length}`);
-    for (const [i, one] of chosen.entries()) {
-        const begun = Date.now(), problem = await runOne(one);
-        if (problem) failed++;
-        console.log(`${problem ? "not ok" : "ok"} ${i + 1} - ${one.name} (${Date.now() - begun} ms)`);
-        if (problem) console.log(problem.replace(/^/gm, "# "));
-    }
-    await world.browser.close();
+    console.log(`1..${queue.length}`);
+    const none = !queue.length, failed = await Promise.all(Array.from({ length: Math.min(LANES, queue.length) }, () => runLane(queue)));
     await daemon.stop();
-    process.exitCode = failed || !chosen.length ? 1 : 0;
+    process.exitCode = none || failed.some(Boolean) ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 // input.mjs: the form, the server's errors at its fields, pasted JSON, dropped files, weights, token labels.
 
-import { after, ask, chooseCell, drawn, equal, near, ok, open, readTable, test, useJson, usePreset, useStage, useView, violations, stickingOut, world } from "./harness.mjs";
+import { after, ask, chooseCell, drawn, equal, near, ok, open, openJson, readTable, test, useJson, usePreset, useStage, useView, violations, stickingOut, world } from "./harness.mjs";
 import { drop, npy, npz, safetensors } from "./files.mjs";
 
 const AS_PRINTED = 0.5e-4 + 1e-9;
@@ -72,8 +72,7 @@ test("a request is pasted, into the box and onto the page", async (t) => {
 test("the JSON box says what it cannot read, reads curl commands, and is run by Ctrl+Enter", async (t) => {
     const page = await open(t), request = { query: [[1, 0], [0, 1]], key: [[1, 0], [0, 1]], value: [[10], [20]], scale: 0.5 };
     const { weights } = await ask(request, ["weights"]), text = JSON.stringify(request), told = () => page.textContent("#e-json");
-    await page.click("#json-part summary");
-    await page.waitForTimeout(50);
+    await openJson(page);
     for (const [input, error] of [["{\"query\": ", /JSON/], ["hello", /JSON/], ["{\"a\": 1}", /no field of a request/], ["[[1], [2, 3]]", /different lengths/],
         ["curl -d @file.json http://host/attention", /reads its body from file\.json/], ["curl http://host/attention", /sends no body/]]) {
         await page.fill("#json", input);

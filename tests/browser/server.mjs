@@ -1,8 +1,9 @@
 // server.mjs: how the daemon serves the page: types, caching, security, and nothing outside its folder.
 
 import { request as httpRequest } from "node:http";
-import { equal, ok, startDaemon, test, world, TOP } from "./harness.mjs";
+import { equal, ok, open, startDaemon, test, world, TOP } from "./harness.mjs";
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
 
 // fetch() would normalise these paths.
 const raw = (path, { method = "GET", headers = {} } = {}) => new Promise((resolve, reject) => {
@@ -62,14 +63,12 @@ test("a wrong web root is refused", async () => {
 });
 
 test("with keys the page is served, and computing asks for one", async (t) => {
-    const { mkdtempSync, writeFileSync } = await import("node:fs"), { open } = await import("./harness.mjs");
     const folder = mkdtempSync("/tmp/attnd-keys-");
     writeFileSync(`${folder}/keys`, "a-key-of-some-length\n");
-    const daemon = await startDaemon("--api-key-file", `${folder}/keys`), before = world.url;
+    const daemon = await startDaemon("--api-key-file", `${folder}/keys`);
     try {
-        world.url = daemon.url;
         t.expect(/status of 401/);
-        const page = await open(t, { wait: false, width: 390, height: 844 });
+        const page = await open(t, { url: daemon.url, wait: false, width: 390, height: 844 });
         await page.waitForSelector("#api-key");
         ok(/a key is needed here/.test(await page.textContent("#problem")), "the server's words");
         ok(await page.isVisible("#api-key"), "the key's field is beside them, on a narrow screen too");
@@ -85,7 +84,6 @@ test("with keys the page is served, and computing asks for one", async (t) => {
             ok(text.includes(place) && !text.includes("a-key-of-some-length"), text);
         }
     } finally {
-        world.url = before;
         for (const context of t.contexts.splice(0)) await context.close();
         await daemon.stop();
     }

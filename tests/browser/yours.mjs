@@ -1,6 +1,6 @@
 // yours.mjs: "Compare with yours": files of other code's results, the verdict, patches applied, checks, the link that holds it.
 
-import { after, ask, equal, ok, open, test, useJson, useView, violations, stickingOut } from "./harness.mjs";
+import { after, ask, equal, linked, ok, open, test, useJson, useView, violations, stickingOut } from "./harness.mjs";
 import { drop, npy, safetensors } from "./files.mjs";
 
 const flat = (numbers) => numbers.flat(Infinity);
@@ -56,10 +56,7 @@ test("a link holds what was compared; a file of another shape is refused in word
     await page.check("#yours-pairs");
     await verdict(page, "Explained");
     equal((await names(page))[0].split(" + ").sort(), ["causal", "scale"], "names");
-    await page.waitForFunction(() => location.hash.startsWith("#s="));
-    await page.waitForTimeout(400); // the address follows
-    const hash = await page.evaluate(() => location.hash);
-    const other = await open(t, { hash });
+    const other = await open(t, { hash: await linked(page, ({ view, yours }) => view.pairs && yours) });
     await verdict(other, "Explained");
     await drop(other, [["numbers.npy", npy([2, 2], [1, 2, 3, 4])]]);
     await other.waitForFunction(() => !document.getElementById("problem").hidden);
