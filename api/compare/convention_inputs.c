@@ -101,7 +101,7 @@ bool convention_head_packing(struct variant *variant, size_t choice)
     static const char *const what[] = {"and the output", "of query, key and value", "of the output"};
     const struct plan *plan = variant->source->plan;
     const bool inputs = choice != 2, output = choice != 1;
-    if (plan->head_axis || plan->H < 2 || (inputs && plan->D < 2) || (!inputs && plan->Dv < 2))
+    if (plan->head_axis || plan->H < 2 || (plan->Dv < 2 && (!inputs || plan->D < 2)))
         return false;
     if (inputs && !(plan->from_tokens ? interleave_tokens : interleave_given)(variant))
         return false;

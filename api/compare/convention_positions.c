@@ -177,16 +177,24 @@ static bool set_slopes(struct variant *variant, const double *slopes)
     return !same;
 }
 
+/* Those that another convention has set, or else the request's. NULL: it has no ALiBi. */
+static const double *slopes_now(const struct variant *variant)
+{
+    const struct tensor_input *now = &variant->request.alibi_slopes, *asked = &variant->source->request.alibi_slopes;
+    return now->kind == TENSOR_INPUT_BYTES && now->bytes != asked->bytes ? (const double *)(const void *)now->bytes
+                                                                         : variant->base->evaluation.alibi_slopes;
+}
+
 bool convention_alibi_sign(struct variant *variant, size_t choice)
 {
     const size_t H = variant->source->plan->H;
-    const double *asked = variant->base->evaluation.alibi_slopes;
+    const double *now = slopes_now(variant);
     (void)choice;
     double *slopes = variant_alloc(variant, H * sizeof(double));
-    if (!variant->request.alibi || asked == NULL || slopes == NULL)
+    if (!variant->request.alibi || now == NULL || slopes == NULL)
         return false;
     for (size_t h = 0; h < H; h++)
-        slopes[h] = -asked[h];
+        slopes[h] = -now[h];
     variant_say(variant, "Yours adds slope * distance; ALiBi subtracts it.");
     return set_slopes(variant, slopes);
 }

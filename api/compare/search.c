@@ -269,11 +269,11 @@ static bool compare_as_asked(struct search *search, struct error *err)
 {
     struct variant *base = search->base;
     const size_t Tq = search->source->plan->Tq;
-    if (!variant_prepare(base, NULL, err))
+    size_t capacity = 0;
+    if (!variant_prepare(base, NULL, err) || (capacity = slice_capacity(&search->slice, base)) == 0)
         return err->code != ERROR_NONE ? false : error_set(err, ERROR_INTERNAL, "the request in memory is not what it was");
     for (size_t i = 0; i < Tq; i++)
         search->token_errors[i] = -1;
-    const size_t capacity = slice_capacity(&search->slice, base);
     bool equal = true;
     for (size_t first = 0; first < Tq; first += capacity) {
         size_t count = size_min(capacity, Tq - first);

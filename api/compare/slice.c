@@ -108,6 +108,11 @@ static void core_call(const struct slice *slice, const struct variant *variant, 
     *ret_results = results;
 }
 
+static size_t sequences_cost(const struct attention_params *params)
+{
+    return arena_cost(size_multiply(params->sequence_count, sizeof *params->sequences));
+}
+
 /* Packed sequences with the queries that the slice has of each, none of some. */
 static bool slice_sequences(struct attention_params *params, size_t first, size_t count, struct arena *arena, struct error *err)
 {
@@ -131,8 +136,7 @@ static bool core_run(struct slice *slice, struct variant *variant, size_t first,
     struct attention_results results;
     struct arena scratch;
     core_call(slice, variant, first, count, head, heads, &params, &results);
-    const size_t sequences_bytes = arena_cost(params.sequence_count * sizeof *params.sequences);
-    arena_init(&scratch, size_add(attention_scratch_cost(&params, &results, variant->executor), sequences_bytes));
+    arena_init(&scratch, size_add(attention_scratch_cost(&params, &results, variant->executor), sequences_cost(&params)));
     bool done = (params.sequences == NULL || slice_sequences(&params, first, count, &scratch, err)) &&
                 attention_compute(&params, &results, &scratch, variant->executor, err);
     arena_done(&scratch);
@@ -279,19 +283,23 @@ static void fill(struct slice *slice, const struct plan *plan)
 static size_t scratch_cost(const struct slice *slice, const struct plan *plan, const struct executor *executor)
 {
     static double anything;
+    static const struct attention_sequence unread; /* costs are of any sequences of that count */
     struct variant variant = {.plan = *plan};
     struct slice asked = *slice;
     const size_t query[4] = {plan->B, plan->H, plan->Tq, plan->D}, key[4] = {plan->B, plan->Hkv, plan->Tk, plan->D},
                  value[4] = {plan->B, plan->Hkv, plan->Tk, plan->Dv};
     variant.evaluation.params = (struct attention_params){.query = tensor_contiguous(&anything, DTYPE_F64, 4, query),
                                                           .key = tensor_contiguous(&anything, DTYPE_F64, 4, key),
-                                                          .value = tensor_contiguous(&anything, DTYPE_F64, 4, value)};
+                                                          .value = tensor_contiguous(&anything, DTYPE_F64, 4, value),
+                                                          .sequences = plan->sequence_count > 0 ? &unread : NULL,
+                                                          .sequence_count = plan->sequence_count};
     for (size_t i = 0; i < RESULTS; i++)
         asked.buffers[i] = asked.numbers[i] > 0 ? &anything : NULL;
     struct attention_params params;
     struct attention_results results;
     core_call(&asked, &variant, 0, tokens_max(plan), 0, plan->H, &params, &results);
-    return size_multiply(2, attention_scratch_cost(&params, &results, executor)); /* heads in parts, or unpacked, may differ */
+    const size_t core_bytes = size_add(attention_scratch_cost(&params, &results, executor), sequences_cost(&params));
+    return size_multiply(2, core_bytes); /* heads in parts, or unpacked, may differ */
 }
 
 size_t slice_cost(const struct plan *plan, const struct executor *executor)

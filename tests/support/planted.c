@@ -299,7 +299,7 @@ static bool plant_layout(struct planted *p, const struct request_answer *asked, 
         return asked->H == asked->Tq && asked->Hkv == asked->Tnew && asked->Tpast == 0;
     }
     size_t how = draw_size(draw, 0, 2);
-    if (!asked->tokens_first || asked->H < 2 || (how < 2 && (asked->Tpast > 0 || has(p, "rope"))))
+    if (!asked->tokens_first || asked->H < 2 || (how < 2 && (asked->Tpast > 0 || has(p, "rope") || p->rope != NULL)))
         return false;
     p->viewed_inputs = how < 2;
     p->viewed_output = how != 1;

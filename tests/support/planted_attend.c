@@ -163,7 +163,7 @@ static void weigh(const struct planted *p, const struct attention_params *params
 static void mix(const struct attention_params *params, struct oracle_results *r)
 {
     const size_t B = params->query.shape[0], H = params->query.shape[1], Tq = params->query.shape[2], Tk = params->key.shape[2],
-                 Dv = params->value.shape[3], group = H / params->value.shape[1];
+                 Dv = params->value.shape[3], group = params->value.shape[1] > 0 ? H / params->value.shape[1] : 1;
     const double *value = params->value.data;
     for (size_t row = 0; row < B * H * Tq; row++)
         for (size_t d = 0; d < Dv; d++) {

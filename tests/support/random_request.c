@@ -253,7 +253,7 @@ static void draw_tensors(struct random_request *c, struct draw *d)
     }
 }
 
-void random_request_init(struct random_request *c, uint64_t seed)
+struct draw random_request_draw(struct random_request *c, uint64_t seed)
 {
     struct draw draw = {seed * 0x2545f4914f6cdd1dU + 1};
     *c = (struct random_request){.decimals = -1};
@@ -270,6 +270,12 @@ void random_request_init(struct random_request *c, uint64_t seed)
     else
         draw_tensors(c, &draw);
     random_request_draw_fields(c, &draw);
+    return draw;
+}
+
+void random_request_init(struct random_request *c, uint64_t seed)
+{
+    struct draw draw = random_request_draw(c, seed);
     random_request_write(c, &draw);
 }
 

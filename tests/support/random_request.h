@@ -120,6 +120,9 @@ struct random_request {
 };
 
 void random_request_init(struct random_request *c, uint64_t seed);
+
+/* All but the text, which costs most and random_request_write then writes with what is returned. */
+struct draw random_request_draw(struct random_request *c, uint64_t seed);
 void random_request_done(struct random_request *c);
 
 /* A request's text as JSON: new reference. NaN and the infinities, which jansson refuses and api takes, become strings. */

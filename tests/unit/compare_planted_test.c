@@ -201,6 +201,17 @@ static int try_planted(const char *label, struct planted *planted, json_t *reque
     return result;
 }
 
+/* Draws a request; its text only where it is small and, if asked for, packed. */
+static bool draw_small(struct random_request *c, uint64_t seed, bool packed)
+{
+    struct draw draw = random_request_draw(c, seed);
+    bool small = c->B * c->H * c->Tq * (c->Tpast + c->Tnew) <= environment_cases(10000, 1, 5);
+    bool taken = small && c->D > 0 && (c->sequence_count > 0 || !packed);
+    if (taken)
+        random_request_write(c, &draw);
+    return taken;
+}
+
 /* Plants into one request. */
 static int try_one(const char *test, const char *name, const char *second, uint64_t seed)
 {
@@ -211,9 +222,7 @@ static int try_one(const char *test, const char *name, const char *second, uint6
     (void)snprintf(label, sizeof label,
                    "ATTND_COMPARE_TEST=%s ATTND_COMPARE_CASES=1 ATTND_COMPARE_NAME=%s %s%s ATTND_RANDOM_SEED=%" PRIu64, test,
                    name, second ? "ATTND_COMPARE_SECOND=" : "", second ? second : "", seed);
-    random_request_init(&c, seed);
-    bool small = c.B * c.H * c.Tq * (c.Tpast + c.Tnew) <= environment_cases(10000, 1, 5);
-    if (c.D > 0 && small && (c.sequence_count > 0 || strcmp(test, "packed") != 0)) {
+    if (draw_small(&c, seed, strcmp(test, "packed") == 0)) {
         struct planted planted;
         json_t *request = random_request_parse(c.text);
         (void)json_object_del(request, "select"); /* what is expected is whole */
@@ -290,48 +299,56 @@ static void pairs(void **state)
 }
 
 /* The answer itself, and numbers that have nothing to do with it. */
-static void check_unplanted(uint64_t seed, bool unrelated)
+static void check_unplanted(const char *text, const char *label, struct draw *unrelated)
 {
-    struct random_request c;
     struct request_answer answer;
     struct client client;
-    struct draw draw = {.state = seed};
-    random_request_init(&c, seed);
-    json_t *request = random_request_parse(c.text);
+    json_t *request = random_request_parse(text);
     request_answer_init(&answer, request);
     struct json_tensor *output = &answer.results[ANSWER_OUTPUT];
-    for (size_t i = 0; i < output->count && unrelated; i++)
-        output->values[i] = draw_normal(&draw);
+    for (size_t i = 0; i < output->count && unrelated != NULL; i++)
+        output->values[i] = draw_normal(unrelated);
     json_t *expected = json_object();
     expect(expected, &answer, ANSWER_OUTPUT);
     if (json_object_size(expected) > 0) {
-        char label[80];
-        (void)snprintf(label, sizeof label, "%s: ATTND_RANDOM_SEED=%" PRIu64, unrelated ? "unrelated" : "equal", seed);
         compare(&client, label, request, expected, false);
-        if (!verdict_is(&client, unrelated ? "unexplained" : "equal"))
+        if (!verdict_is(&client, unrelated != NULL ? "unexplained" : "equal"))
             fail_msg("%s: %s", label, client.reply_text);
         client_done(&client);
     }
     json_decref(expected);
     json_decref(request);
     request_answer_done(&answer);
-    random_request_done(&c);
+}
+
+static void unplanted(const char *test, size_t wanted, bool unrelated)
+{
+    size_t cases = 0;
+    for (uint64_t seed = first_seed(); cases < wanted; seed++) {
+        struct random_request c;
+        struct draw draw = {.state = seed};
+        char label[80];
+        (void)snprintf(label, sizeof label, "ATTND_COMPARE_TEST=%s ATTND_COMPARE_CASES=1 ATTND_RANDOM_SEED=%" PRIu64, test,
+                       seed);
+        bool small = draw_small(&c, seed, false);
+        if (small)
+            check_unplanted(c.text, label, unrelated ? &draw : NULL);
+        cases += small;
+        random_request_done(&c);
+    }
+    print_message("%s: %zu\n", test, cases);
 }
 
 static void equal(void **state)
 {
     (void)state;
-    const size_t count = cases_wanted(200, 4, 20);
-    for (uint64_t seed = first_seed(); seed < first_seed() + count; seed++)
-        check_unplanted(seed, false);
+    unplanted("equal", cases_wanted(200, 4, 20), false);
 }
 
 static void unrelated(void **state)
 {
     (void)state;
-    const size_t count = cases_wanted(200, 8, 20);
-    for (uint64_t seed = first_seed(); seed < first_seed() + count; seed++)
-        check_unplanted(seed, true);
+    unplanted("unrelated", cases_wanted(200, 8, 20), true);
 }
 
 int main(void)

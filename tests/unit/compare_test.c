@@ -164,6 +164,24 @@ static void packed(void **state)
 #undef PACKED
 }
 
+/* Many more keys than a slice has queries: core needs more memory for packed ones. */
+static void long_sequences(void **state)
+{
+    struct client client;
+    char text[1024] =
+        "{\"request\": {\"seed\": 1, \"query\": {\"shape\": [4, 32]}, \"key\": {\"shape\": [2063, 32]}, \"value\": "
+        "{\"shape\": [2063, 32]}, \"cu_seqlens\": {\"query\": [0, 2, 4], \"key\": [0, 50, 2063]}}, \"expected\": "
+        "{\"output\": {\"shape\": [4, 32], \"data\": [0";
+    (void)state;
+    for (size_t i = 1; i < (size_t)4 * 32; i++)
+        strcat(text, ", 9");
+    strcat(text, "]}}}");
+    ask(&client, text);
+    client_check_ok(&client);
+    assert_string_equal(text_at(client.reply, "verdict"), "unexplained");
+    client_done(&client);
+}
+
 /* Where the largest error is, and how many rows are equal. */
 static void figures(void **state)
 {
@@ -370,10 +388,13 @@ int main(void)
 {
     api_init();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals),          cmocka_unit_test(verdicts),    cmocka_unit_test(extensions_go),
-        cmocka_unit_test(extensions_stay),   cmocka_unit_test(packed),      cmocka_unit_test(figures),
-        cmocka_unit_test(indistinguishable), cmocka_unit_test(safetensors), cmocka_unit_test(binary_cases),
-        cmocka_unit_test(text_cases),        cmocka_unit_test(costs),       cmocka_unit_test(stops),
+        cmocka_unit_test(refusals),      cmocka_unit_test(verdicts),
+        cmocka_unit_test(extensions_go), cmocka_unit_test(extensions_stay),
+        cmocka_unit_test(packed),        cmocka_unit_test(long_sequences),
+        cmocka_unit_test(figures),       cmocka_unit_test(indistinguishable),
+        cmocka_unit_test(safetensors),   cmocka_unit_test(binary_cases),
+        cmocka_unit_test(text_cases),    cmocka_unit_test(costs),
+        cmocka_unit_test(stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
