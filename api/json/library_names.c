@@ -61,7 +61,7 @@
     "{\"weight\": .., \"bias\": ..}"
 #define LANGUAGE_MODEL "attnd computes attention over vectors, it runs no language model: send query, key and value, or x"
 
-static const struct library_name library_names[] = {
+const struct library_name library_names[] = {
     /* Query, key, value and tokens. */
     RENAMED("q", "query"),
     RENAMED("k", "key"),
@@ -704,6 +704,8 @@ static const struct library_name library_names[] = {
     RENAMED("fp32_contents", "data"),
 };
 
+const size_t library_name_count = sizeof library_names / sizeof library_names[0];
+
 static bool is_ignored(char c)
 {
     return c == '_' || c == '-' || c == '.' || c == ' ';
@@ -734,7 +736,7 @@ static bool is_listed(const char *name, const char *const *names)
 const struct library_name *library_name_find(const char *name, const char *const *names)
 {
     for (const char *tail = name; tail != NULL; tail = strchr(tail, '.') == NULL ? NULL : strchr(tail, '.') + 1)
-        for (size_t i = 0; i < sizeof library_names / sizeof library_names[0]; i++)
+        for (size_t i = 0; i < library_name_count; i++)
             if (is_same(tail, library_names[i].theirs) && is_listed(library_names[i].ours, names))
                 return &library_names[i];
     return NULL;

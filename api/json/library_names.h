@@ -6,6 +6,8 @@
 #ifndef ATTND_API_JSON_LIBRARY_NAMES_H
 #define ATTND_API_JSON_LIBRARY_NAMES_H
 
+#include <stddef.h>
+
 struct library_name {
     const char *theirs;
     const char *ours;   /* the name here; an entry holds only where it is known */
@@ -15,6 +17,10 @@ struct library_name {
         LIBRARY_NAME_ANSWERED /* no field of its own: the advice alone says what to send */
     } kind;
 };
+
+/* The table. */
+extern const struct library_name library_names[];
+extern const size_t library_name_count;
 
 /* The entry for a name where `names` (NULL-terminated) are known; NULL where there is none. Case, "_", "-" and "." are ignored, and
  * so is what comes before a ".": self_attn.q_proj.weight is q_proj.weight. */
