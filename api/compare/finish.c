@@ -146,12 +146,14 @@ static double log_sum(const double *scores, size_t count, const double *sink)
     return max + log(sum + (sink != NULL ? exp(*sink - max) : 0));
 }
 
-/* Whether query i of an item is padding. */
+/* Whether query i of an item is padding. One of a negative segment is a row with every key masked to code that has a mask for it. */
 static bool is_padding(const struct variant *variant, size_t b, size_t i)
 {
     const struct attention_params *params = &variant->evaluation.params;
+    const struct deviation *d = &variant->deviation;
+    const bool masks_rows = d->masked_rows != MASKED_ROWS_ZERO || d->softmax == SOFTMAX_OVER_QUERIES;
     return (params->query_lengths != NULL && i >= params->query_lengths[b]) ||
-           (params->query_segments.ids != NULL && token_id(&params->query_segments, b, i) < 0);
+           (params->query_segments.ids != NULL && !masks_rows && token_id(&params->query_segments, b, i) < 0);
 }
 
 static bool all_masked(const double *scores, size_t count)

@@ -7,18 +7,35 @@
 #include "core/size.h"
 
 #define ERRORS_ALLOWED 2 /* times our own emulation's: sums in another order round differently */
+#define NOISE_MAX 0.5    /* of the numbers themselves, by their squares: rounding that leaves less explains anything */
 #define SAMPLE_MARGIN 8  /* how much farther off the sample may be: all tokens have larger errors than a few */
 #define TYPED_NUMBERS_MIN 8
 
 /* How far off, by result: what was expected, and the emulation. */
 struct rounding {
     double expected_error[RESULTS], emulated_error[RESULTS], largest[RESULTS];
+    double expected_squares[RESULTS], emulated_squares[RESULTS],
+        squares[RESULTS]; /* of these errors, and of the exact numbers */
+    size_t count[RESULTS];
     bool matches; /* where one is not finite, so is the other */
 };
 
 static double epsilon(enum element_type type)
 {
     return type == ELEMENT_BF16 ? 0x1p-8 : type == ELEMENT_F16 ? 0x1p-11 : 0x1p-24;
+}
+
+static void add_number(struct rounding *rounding, size_t which, double exact, double expected_error, double emulated_error)
+{
+    rounding->expected_error[which] = fmax(rounding->expected_error[which], expected_error);
+    rounding->emulated_error[which] = fmax(rounding->emulated_error[which], emulated_error);
+    if (!isfinite(exact))
+        return;
+    rounding->largest[which] = fmax(rounding->largest[which], fabs(exact));
+    rounding->expected_squares[which] += expected_error * expected_error;
+    rounding->emulated_squares[which] += emulated_error * emulated_error;
+    rounding->squares[which] += exact * exact;
+    rounding->count[which]++;
 }
 
 static void add_result(const struct expected *expected, enum request_result which, const struct slice *exact,
@@ -35,9 +52,7 @@ static void add_result(const struct expected *expected, enum request_result whic
                 rounding->matches &= expected_equal(expected, which, e, m);
                 continue;
             }
-            rounding->expected_error[which] = fmax(rounding->expected_error[which], expected_error(which, e, x));
-            rounding->emulated_error[which] = fmax(rounding->emulated_error[which], expected_error(which, m, x));
-            rounding->largest[which] = isfinite(x) ? fmax(rounding->largest[which], fabs(x)) : rounding->largest[which];
+            add_number(rounding, which, x, expected_error(which, e, x), expected_error(which, m, x));
         }
     }
 }
@@ -60,12 +75,29 @@ static double allowed(const struct rounding *rounding, enum element_type type, s
     return ERRORS_ALLOWED * fmax(rounding->emulated_error[which], epsilon(type) * rounding->largest[which]);
 }
 
+/* The same of the root of the mean square, times the count, squared. */
+static double squares_allowed(const struct rounding *rounding, enum element_type type, size_t which)
+{
+    const double smallest = epsilon(type) * rounding->largest[which];
+    return ERRORS_ALLOWED * ERRORS_ALLOWED *
+           fmax(rounding->emulated_squares[which], (double)rounding->count[which] * smallest * smallest);
+}
+
+/* Whether rounding leaves enough of the numbers to be told from anything else. */
+static bool leaves_numbers(const struct rounding *rounding, size_t which)
+{
+    return rounding->emulated_squares[which] <= NOISE_MAX * NOISE_MAX * rounding->squares[which];
+}
+
 /* Whether what was expected is off by at most `times` what is allowed. */
 static bool is_within(const struct search *search, const struct rounding *rounding, enum element_type type, double times)
 {
     bool within = rounding->matches;
     for (size_t i = RESULT_OUTPUT; i <= RESULT_LSE; i++)
-        within &= !search->expected->given[i] || rounding->expected_error[i] <= times * allowed(rounding, type, i);
+        within &= !search->expected->given[i] ||
+                  (rounding->expected_error[i] <= times * allowed(rounding, type, i) &&
+                   rounding->expected_squares[i] <= times * times * squares_allowed(rounding, type, i) &&
+                   (times > 1 || leaves_numbers(rounding, i)));
     return within;
 }
 
@@ -145,7 +177,7 @@ bool rounding_widen(struct search *search, enum element_type type, struct error 
         bool there;
         bool done = emulate_choice(search, choice, type, true, &rounding, &there, err);
         for (size_t i = RESULT_OUTPUT; done && there && i <= RESULT_LSE; i++)
-            if (search->expected->given[i])
+            if (search->expected->given[i] && leaves_numbers(&rounding, i))
                 search->expected->absolute[i] = fmax(search->expected->absolute[i], allowed(&rounding, type, i));
         variant_done(search->current);
         if (!done)

@@ -119,7 +119,15 @@ static double soften(const double *s, size_t count, size_t stride, const double 
     return none && sink == NULL ? -(double)INFINITY : max + log(sum);
 }
 
-/* A query that is padding. */
+/* A query that is padding; one of a negative segment unless rows with every key masked are something else. */
+static bool is_padding(const struct planted *p, const struct attention_params *params, size_t b, size_t i)
+{
+    const struct token_ids *segments = &params->query_segments;
+    return (params->query_lengths != NULL && i >= params->query_lengths[b]) ||
+           (segments->ids != NULL && p->masked_rows == 0 && !p->over_queries &&
+            segments->ids[b * segments->item_stride + i] < 0);
+}
+
 static void pad(struct oracle_results *r, size_t row, size_t Tk)
 {
     r->lse[row] = -(double)INFINITY;
@@ -156,7 +164,7 @@ static void weigh(const struct planted *p, const struct attention_params *params
         for (size_t j = 0; j < Tk; j++)
             (void)soften(r->masked_scores + head * Tq * Tk + j, Tq, Tk, NULL, 'n', r->weights + head * Tq * Tk + j);
     for (size_t row = 0; row < B * H * Tq; row++)
-        if (params->query_lengths != NULL && row % Tq >= params->query_lengths[row / Tq / H])
+        if (is_padding(p, params, row / Tq / H, row % Tq))
             pad(r, row, Tk);
 }
 
