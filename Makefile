@@ -238,7 +238,7 @@ test-quick: $(HTTP_QUICK:%=$(L)/http/%.totals)
 test-replay: $(patsubst tests/fuzz/%.c,$(L)/replay/%.totals,$(wildcard tests/fuzz/fuzz_*.c))
 test-clients: $(addprefix $(L)/clients/,triton.py.totals prometheus.py.totals monitoring.py.totals numpy_safetensors.py.totals once.py.totals first_steps.py.totals client.mjs.totals \
 	client.go.totals generated.totals documents.totals)
-test-cluster: $(L)/cluster/replicas.py.totals
+test-cluster: $(addprefix $(L)/cluster/,replicas.py.totals manifests.py.totals)
 test-sample: $(L)/sample/number_exhaustive.totals
 test-browser: $(L)/browser/run.totals
 test-tools: $(patsubst tests/tools/%,$(L)/tools/%.totals,$(wildcard tests/tools/*_test))
@@ -273,8 +273,8 @@ $(L)/clients/first_steps.py.totals: | $(L)/clients/client.go.totals
 $(L)/clients/documents.totals: $(B)/attnd $(WEB) build/clients/installed.txt $(L)/clients/client.go.totals
 	@ATTND_BIN=$< GOCACHE=$(CURDIR)/build/clients/go scripts/run-test $(basename $@) build/clients/venv/bin/python tests/documents.py
 
-$(L)/cluster/%.totals: $(B)/attnd
-	@ATTND_BIN=$< scripts/run-test $(basename $@) python3 tests/cluster/$*
+$(L)/cluster/%.totals: $(B)/attnd build/cluster/installed.txt
+	@ATTND_BIN=$< scripts/run-test $(basename $@) build/cluster/venv/bin/python tests/cluster/$*
 
 # Restarts daemons under load, so it runs when all else has.
 $(L)/cluster/replicas.py.totals: | $(filter-out test-cluster,$(MAKECMDGOALS))
@@ -294,9 +294,10 @@ defects: $(B)/tests/tools/defects
 	+@for sanitizer in address undefined thread; do \
 		$(MAKE) --no-print-directory SANITIZER=$$sanitizer build/$$sanitizer/tests/tools/defects || exit 1; done
 
-build/clients/installed.txt: tests/clients/requirements.txt tests/clients/venv clients/python/pyproject.toml $(wildcard clients/python/src/attnd/*.py)
-	$(call say,PIP,build/clients/venv)
-	$(Q)tests/clients/venv && touch $@
+build/clients/installed.txt build/cluster/installed.txt: build/%/installed.txt: tests/%/requirements.txt tests/clients/venv clients/python/pyproject.toml \
+		$(wildcard clients/python/src/attnd/*.py)
+	$(call say,PIP,build/$*/venv)
+	$(Q)tests/clients/venv $* && touch $@
 
 # ---- what people type -----------------------------------------------------------------------------------------------
 # What installs libraries calls make again, so that they are seen, and starts with + to share the job server.

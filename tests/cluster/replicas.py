@@ -17,10 +17,10 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(TOP / "tests/clients"), str(TOP / "tests/cluster")]
+from daemon import ATTND  # noqa: E402
 from load import Load  # noqa: E402
 from tap import check, finish  # noqa: E402
 
-ATTND = os.environ.get("ATTND_BIN", str(TOP / "build/attnd"))
 RATE = 1100  # requests a second
 SHUTDOWN_DELAY_S = 5
 # Of deploy/haproxy/attnd.cfg: two checks that are not answered, and the pauses before them; and what a busy machine adds.
