@@ -25,6 +25,16 @@ const RULES = [
     { request: { ...THD, causal: "bottom_right", cu_seqlens: { query: [0, 2, 5], key: [0, 3, 6] } }, why: ["causal", "sequence"], code: "t.transpose(0, 1)[None]" },
 ];
 
+// Requests whose scores have terms, with what the PyTorch code says of them.
+const TABLE = [[0.5, -1], [1, 0.25], [-0.75, 2], [0.125, -0.5]], OWN = [1, 0.5, -1, 2, 0, 1.5];
+const TERMS = [
+    { request: { ...TWO, bias: [[[0.5]], [[-1]]], query_scale: OWN, softcap: 3 }, code: "scores = scores + bias" },
+    { request: { ...TWO, query_scale: [OWN, [...OWN].reverse()], mask: [[0.5]], bias: [1, 2, 3, 4, 5, 6] }, code: "[:, None, :, None]" },
+    { request: { ...TWO, relative_bias: { table: TABLE, max_distance: 4 }, query_offset: [3, -2] }, code: "+ (offset > 0) * 2" },
+    { request: { ...TWO, relative_bias: { table: [...TABLE, ...TABLE], bidirectional: false, max_distance: 9 }, causal: true, softcap: 2 }, code: "offset = (j - i).clamp(max=0)" },
+    { request: { ...PACKED, relative_bias: { table: TABLE }, cu_seqlens: [0, 4, 9] }, code: "relative_bias = table" },
+];
+
 async function runOf(request) {
     const names = ["weights", "masked_scores", "query", "key"], reply = await ask(request, names);
     ok(reply.applied, `${JSON.stringify(request)}: ${reply.detail}`);
@@ -57,11 +67,25 @@ test("a positive and a negative distance, and heads of the layout thd, are expla
     }
 });
 
+test("biases and the queries' own scales are explained as computed", async () => {
+    for (const { request } of TERMS) {
+        const run = await runOf(request), reasons = new MaskReasons(run), { B, H, Tq, Tk } = run.dims, { softcap, scale } = run.applied;
+        for (let at = 0; at < B * H * Tq * Tk; at++) {
+            const j = at % Tk, i = Math.floor(at / Tk) % Tq, h = Math.floor(at / Tk / Tq) % H, b = Math.floor(at / Tk / Tq / H);
+            const q = run.vectors("query", b, h), k = run.vectors("key", b, h), { bias = 0, relative = 0, mask = 0 } = reasons.bias(b, h, i, j);
+            const dot = Array.from({ length: q.cols }, (_, d) => q.data[i * q.cols + d] * k.data[j * k.cols + d]).reduce((sum, x) => sum + x);
+            const score = dot * scale * reasons.queryScale(b, i) + bias + relative, capped = softcap ? softcap * Math.tanh(score / softcap) : score;
+            const seen = run.tensors.get("masked_scores").data[at];
+            if (seen !== -Infinity) near(capped + mask, seen, 1e-5, `${JSON.stringify(request)}: item ${b}, head ${h}, query ${i}, key ${j}`);
+        }
+    }
+});
+
 const parse = (code) => spawnSync("python3", ["-c", "import ast, sys; ast.parse(sys.stdin.read())"], { input: code, encoding: "utf8" }).stderr;
 
 test("the PyTorch code states each rule, and what the request returns", async () => {
     const all = [];
-    for (const { request, code: part } of RULES) {
+    for (const { request, code: part } of [...RULES, ...TERMS]) {
         const code = pytorch(request, await runOf(request));
         all.push(code);
         ok(code.includes(part), `${part} in ${code}`);
@@ -72,6 +96,8 @@ test("the PyTorch code states each rule, and what the request returns", async ()
     for (const part of ["weights.sum(-2)", "torch.xlogy", "order[..., :3]", "amax", "print(raw_scores[:, [1]][..., 2:5, 0:4])", "Not written here, though the request returns it: lse"])
         ok(code.includes(part), `${part} in ${code}`);
     ok(!code.includes("print(weights)"), "nothing else");
+    const poisoned = { query: [[1]], key: [[1], [2]], value: [[1], ["NaN"]], mask: [0, "-Infinity"] }, kept = pytorch(poisoned, await runOf(poisoned));
+    ok(kept.includes("masked_fill(masked_keys, 0)") && kept.includes("scores.masked_fill(mask == float(\"-inf\"), 0)"), kept);
 });
 
 test("PyTorch code is refused, with a comment, where a field or a member is not known", async () => {

@@ -154,6 +154,8 @@ function rope({ style, rope_type: type, tables, attention_factor: factor, mrope_
     return `RoPE ${style}${scaled}${factor === undefined || factor === 1 ? "" : ` × ${Number(factor.toPrecision(6))}`}${section ? ` [${section}]` : ""}`;
 }
 
+const relativeBias = ({ buckets, bidirectional, max_distance: max }) => `relative bias, ${buckets} buckets ${bidirectional ? "both ways" : "backwards"} to ${max}`;
+
 // What queries may see beside the causal mask and the window.
 function rules(applied) {
     const one = (text, value) => (value === undefined ? [] : [`${text} ${Array.isArray(value) ? `[${value}]` : value}`]);
@@ -172,6 +174,9 @@ function conventions(applied) {
     if (applied.mask) out.push(`mask ${applied.mask}${applied.mask_semantics === "drop" ? ", true is masked" : ""}`);
     if (applied.window) out.push(`window [${applied.window}]`);
     out.push(...rules(applied));
+    if (applied.query_scale) out.push("query scales");
+    if (applied.bias) out.push("bias");
+    if (applied.relative_bias) out.push(relativeBias(applied.relative_bias));
     if (applied.softcap) out.push(`softcap ${applied.softcap}`);
     if (applied.alibi) out.push("ALiBi");
     if (applied.rope) out.push(rope(applied.rope));

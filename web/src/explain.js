@@ -78,10 +78,14 @@ function scoreRows(run, batch, head, i, j, q, k, masked) {
         return matrix?.data[i * matrix.cols + j];
     };
     // Of a large run some stages have not been fetched; their numbers follow from the products.
-    const product = q && k ? dot(q, k) : NaN, score = at("scores") ?? product * applied.scale;
-    const capped = at("capped_scores") ?? (applied.softcap ? applied.softcap * Math.tanh(score / applied.softcap) : score);
-    const rows = [row("q·k", number(product), { id: "cell-qk" }), row("× scale", number(applied.scale), { id: "cell-scale" }),
-        row("score", number(score), { id: "cell-score" })];
+    const own = app.maskReasons.queryScale(batch, i), product = q && k ? dot(q, k) : NaN, score = at("scores") ?? product * applied.scale * own;
+    const biased = score + (bias.bias ?? 0) + (bias.relative ?? 0);
+    const capped = at("capped_scores") ?? (applied.softcap ? applied.softcap * Math.tanh(biased / applied.softcap) : biased);
+    const rows = [row("q·k", number(product), { id: "cell-qk" }), row("× scale", number(applied.scale), { id: "cell-scale" })];
+    if (applied.query_scale) rows.push(row("× query's scale", number(own), { id: "cell-query-scale" }));
+    rows.push(row("score", number(score), { id: "cell-score" }));
+    if (bias.bias !== undefined) rows.push(row("+ bias", number(bias.bias), { id: "cell-bias" }));
+    if (bias.relative !== undefined) rows.push(row("+ relative bias", number(bias.relative), { id: "cell-relative" }));
     if (applied.softcap) rows.push(row(`capped at ${applied.softcap}`, number(capped)));
     if (bias.mask !== undefined) rows.push(row("+ mask", number(bias.mask), { id: "cell-mask" }));
     if (bias.alibi !== undefined) rows.push(row("+ ALiBi", number(bias.alibi), { id: "cell-alibi" }));

@@ -11,7 +11,7 @@ import { readYours } from "./yours.js";
 import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
 
 const TENSOR_FIELDS = ["query", "key", "value", "x", "context", "value_context", "mask", "past_key", "past_value", "key_lengths", "query_lengths", "query_offset",
-    "query_positions", "key_positions", "segment_ids", "span_ids", "prefix_length", "cu_seqlens", "sinks", "alibi"];
+    "query_positions", "key_positions", "segment_ids", "span_ids", "prefix_length", "cu_seqlens", "sinks", "alibi", "bias", "query_scale"];
 const SHORT_NAMES = { q: "query", k: "key", v: "value", queries: "query", keys: "key", values: "value", attn_mask: "mask", attention_mask: "mask" };
 const WEIGHT_NAMES = ["weights", "attention", "attentions", "attn", "attention_weights", "mean_weights"];
 
@@ -79,7 +79,7 @@ function takeTensors(named, name) {
     const weights = [...named].find(([key]) => WEIGHT_NAMES.includes(key.toLowerCase()));
     if (weights) return app.useWeights(weights[1], { name });
     const fields = Object.fromEntries([...named].filter(([key]) => fieldOf(key)).map(([key, tensor]) => [fieldOf(key), tensor]));
-    for (const field of ["projection", "rope", "qk_norm"]) {
+    for (const field of ["projection", "rope", "qk_norm", "relative_bias"]) {
         const members = [...named].filter(([key]) => key.startsWith(`${field}.`)).map(([key, tensor]) => [key.slice(field.length + 1), tensor]);
         const before = field === "projection" ? {} : app.request[field]; // the others' style or order stay
         if (members.length) fields[field] = { ...before, ...Object.fromEntries(members) };

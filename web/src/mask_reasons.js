@@ -1,4 +1,4 @@
-// mask_reasons.js: why a query may not see a key, and what the mask and ALiBi add to its score, from the request and from the
+// mask_reasons.js: why a query may not see a key, and what the mask and the biases add to its score, from the request and from the
 // conventions that the server applied.
 
 import { Tensor, tensorFromJson } from "./tensor.js";
@@ -59,20 +59,28 @@ function sequencesOf(value, { Tq, Tk }) {
     return { query: side(query, Tq), key: side(key, Tk) };
 }
 
-function maskTensor(request) {
-    const { mask } = request;
-    if (mask === undefined || mask === null) return null;
-    if (mask instanceof Tensor) return mask;
-    const tensor = tensorFromJson(mask);
-    const first = (Array.isArray(mask) ? mask : mask.data).flat(Infinity)[0];
+// A mask or a bias; null without it.
+function pairsTensor(value) {
+    if (!isGiven(value)) return null;
+    if (value instanceof Tensor) return value;
+    const tensor = tensorFromJson(value);
+    const first = (Array.isArray(value) ? value : value.data).flat(Infinity)[0];
     tensor.boolean = typeof first === "boolean";
     return tensor;
 }
 
-// Returns a function that finds the mask's element for an item, a head, a row and a column, by NumPy's broadcasting. Weights of
+// Returns a function of head and offset, key position - query position: T5's buckets, whose logarithms are float32's.
+function relativeBias(table, { buckets, bidirectional, max_distance: max }, H) {
+    const { data } = table instanceof Tensor ? table : tensorFromJson(table), n = bidirectional ? buckets / 2 : buckets, exact = Math.floor(n / 2);
+    const { fround, log } = Math, whole = fround(log(max / exact));
+    const bucket = (distance) => (distance < exact ? distance : Math.min(n - 1, exact + Math.floor(fround(fround(fround(log(fround(distance / exact))) / whole) * (n - exact)))));
+    return (h, offset) => data[(bidirectional ? bucket(Math.abs(offset)) + (offset > 0 ? n : 0) : bucket(Math.max(-offset, 0))) * H + h];
+}
+
+// Returns a function that finds the element of a mask or a bias for an item, a head, a row and a column, by NumPy's broadcasting. Weights of
 // rank 3 have either items or heads, not both.
-function maskIndexer(mask, weightsShape) {
-    const strides = [0, 0, 0, 0], rank = weightsShape.length, { shape } = mask;
+function pairsIndexer({ shape }, weightsShape) {
+    const strides = [0, 0, 0, 0], rank = weightsShape.length;
     for (let axis = shape.length - 1, stride = 1; axis >= 0; stride *= shape[axis--])
         strides[4 - shape.length + axis] = shape[axis] === 1 ? 0 : stride;
     return (b, h, i, j) => (rank === 4 ? b * strides[0] + h * strides[1] : (b + h) * strides[1]) + i * strides[2] + j * strides[3];
@@ -102,9 +110,13 @@ export class MaskReasons {
         this.lengths = isGiven(request.key_lengths) ? byItem(request.key_lengths) : null;
         this.queryLengths = isGiven(request.query_lengths) ? byItem(request.query_lengths) : null;
         this.slopes = applied.alibi;
-        this.mask = maskTensor(request);
+        this.mask = pairsTensor(request.mask);
         this.maskedValue = applied.mask_semantics === "drop" ? 1 : 0;
-        if (this.mask) this.maskAt = maskIndexer(this.mask, tensors.get("weights").shape);
+        if (this.mask) this.maskAt = pairsIndexer(this.mask, tensors.get("weights").shape);
+        this.added = pairsTensor(request.bias);
+        if (this.added) this.addedAt = pairsIndexer(this.added, tensors.get("weights").shape);
+        this.relative = applied.relative_bias ? relativeBias(request.relative_bias.table, applied.relative_bias, dims.H) : null;
+        this.queryScale = isGiven(request.query_scale) ? byToken(request.query_scale, dims.Tq) : () => 1;
     }
 
     // Where queries and keys stand, as functions of item and token.
@@ -179,9 +191,11 @@ export class MaskReasons {
         return REASONS.filter(({ name }) => may[name]);
     }
 
-    // What is added to a score: { mask, alibi }; undefined without a mask of numbers, or without ALiBi.
+    // What is added to a score: { bias, relative } before the softcap, { mask, alibi } after it; undefined what the request has not.
     bias(b, h, i, j) {
         return {
+            bias: this.added ? this.added.data[this.addedAt(b, h, i, j)] : undefined,
+            relative: this.relative ? this.relative(h, this.keyAt(b, j) - this.queryAt(b, i)) : undefined,
             mask: this.mask && !this.mask.boolean ? this.mask.data[this.maskAt(b, h, i, j)] : undefined,
             alibi: this.slopes ? -this.slopes[h] * Math.abs(this.queryAt(b, i) - this.keyAt(b, j)) : undefined,
         };

@@ -1,6 +1,6 @@
 // pytorch.js: the request as PyTorch that computes the same; a comment that says why where it cannot be written.
 
-import { positionLines, ruleLines } from "./pytorch_rules.js";
+import { positionLines, ruleLines, tokensText } from "./pytorch_rules.js";
 import { python, tensorLine } from "./pytorch_values.js";
 import { plainRequest } from "./request.js";
 import { isTensorObject, shapeOf } from "./tensor.js";
@@ -98,16 +98,38 @@ function inputChangeLines(request, applied, dtype) {
     return applied.qk_norm?.order === "after_rope" ? [...rope, ...norm, ...past] : [...norm, ...rope, ...past];
 }
 
+// Lines that set `name` to a mask or a bias that broadcasts to [B, H, Tq, Tk].
+function pairsLines(name, value, dtype, request, applied) {
+    const byItem = applied.weightsRank === 3 && request.num_heads === undefined && request.layout !== "thd";
+    return [tensorLine(name, value, dtype), ...(byItem ? [`${name} = ${name}.unsqueeze(1) if ${name}.ndim == 3 else ${name}`] : [])];
+}
+
+// T5's buckets of distances, and what the table has for them.
+function relativeBiasLines({ table }, { buckets, bidirectional, max_distance: max }) {
+    const n = bidirectional ? buckets / 2 : buckets, exact = Math.floor(n / 2);
+    return [tensorLine("table", table, "float64"), bidirectional ? "offset = j - i" : "offset = (j - i).clamp(max=0)", "distance = offset.abs()",
+        `far = ${exact} + ((distance.float() / ${exact}).clamp(min=1).log() / ${Math.log(max / exact)} * ${n - exact}).long()  # grows with the logarithm`,
+        `bucket = torch.where(distance < ${exact}, distance, far.clamp(max=${n - 1}))${bidirectional ? ` + (offset > 0) * ${n}` : ""}`,
+        "relative_bias = table.to(scores.dtype)[bucket].movedim(-1, -3)", "scores = scores + (relative_bias.squeeze(1) if relative_bias.ndim == 5 else relative_bias)"];
+}
+
+// Whether what a masked key holds could reach the rest: NaN, or an infinity. All of them are texts in JSON.
+const holdsNonfinite = (request) => ["x", "context", "value_context", "key", "value", "past_key", "past_value"].some((name) => /nan|inf/i.test(JSON.stringify(request[name] ?? null)));
+
 // Lines that leave in `scores` what softmax reads. Stages that the request returns are kept under their names.
 function scoreLines(request, applied, names) {
     const lines = ["k, v = (t.repeat_interleave(q.shape[1] // t.shape[1], 1) for t in (k, v))", `scores = q @ k.transpose(-2, -1) * ${applied.scale}`];
     const keep = (name) => names.includes(name) && lines.push(`${STAGE_NAMES[name]} = scores`);
+    if (applied.query_scale) lines.push(`scores = scores * ${tokensText(request.query_scale, "query", applied.precision)}`);
     keep("scores");
+    if (applied.bias) lines.push(...pairsLines("bias", request.bias, applied.precision, request, applied), "scores = scores + bias");
+    if (applied.relative_bias) lines.push(...relativeBiasLines(request.relative_bias, applied.relative_bias));
     if (applied.softcap) lines.push(`scores = ${applied.softcap} * (scores / ${applied.softcap}).tanh()`);
     keep("capped_scores");
     if (request.mask !== undefined) {
-        const boolean = applied.mask === "boolean", byItem = applied.weightsRank === 3 && request.num_heads === undefined && request.layout !== "thd";
-        lines.push(tensorLine("mask", request.mask, boolean ? "bool" : "float64"), ...(byItem ? ["mask = mask.unsqueeze(1) if mask.ndim == 3 else mask"] : []));
+        const boolean = applied.mask === "boolean";
+        lines.push(...pairsLines("mask", request.mask, boolean ? "bool" : "float64", request, applied));
+        if (!boolean && holdsNonfinite(request)) lines.push("scores = scores.masked_fill(mask == float(\"-inf\"), 0)  # what a masked key holds reaches nothing");
         lines.push(boolean ? `scores = scores.masked_fill(${applied.mask_semantics === "drop" ? "mask" : "~mask"}, float("-inf"))` : "scores = scores + mask.to(scores.dtype)");
     }
     if (applied.alibi) lines.push(`scores = scores - torch.tensor(${python(applied.alibi)}, dtype=scores.dtype)[:, None, None] * (i - j).abs()`);
@@ -132,8 +154,10 @@ function softmaxLines({ sinks }) {
         "weights = scores.softmax(-1).masked_fill(masked, 0)"];
 }
 
-function outputLines({ projection }, dtype) {
-    const out = projection?.output, lines = ["output = weights @ v"];
+function outputLines(request, dtype) {
+    const out = request.projection?.output, lines = !holdsNonfinite(request) ? ["output = weights @ v"]
+        : ["masked_keys = (scores == float(\"-inf\"))[..., None]  # what the values of masked keys hold reaches nothing, NaN either",
+            "output = (weights[..., None] * v[:, :, None]).masked_fill(masked_keys, 0).sum(-2)"];
     if (!out) return lines;
     const drawn = isTensorObject(out) && !out.data;
     return [...lines, "output = output.transpose(1, 2).flatten(2)  # heads side by side",
@@ -186,12 +210,13 @@ const ANY = true;
 const KNOWN = {
     ...Object.fromEntries(["query", "key", "value", "num_heads", "num_kv_heads", "layout", "past_key", "past_value", "x", "context", "value_context",
         "head_size", "causal", "query_offset", "query_positions", "key_positions", "query_lengths", "mask", "mask_semantics", "key_lengths", "window",
-        "cu_seqlens", "prefix_length", "chunk_size", "num_sink_tokens", "segment_ids", "span_ids", "scale", "softcap", "alibi", "sinks", "seed", "precision", "return",
+        "cu_seqlens", "prefix_length", "chunk_size", "num_sink_tokens", "segment_ids", "span_ids", "scale", "query_scale", "bias", "softcap", "alibi", "sinks", "seed", "precision", "return",
         "top", "pool", "pool_by", "lse_base", "format", "decimals"].map((name) => [name, ANY])),
     projection: ["query", "key", "value", "output"],
     rope: ["style", "base", "scaling", "inverse_frequencies", "attention_factor", "cos", "sin", "dims", "length", "mrope_section", "mrope_interleaved",
         "query_positions", "key_positions"],
     qk_norm: ["query", "key", "type", "eps", "order"],
+    relative_bias: ["table", "bidirectional", "max_distance"],
     select: ["heads", "queries", "keys"],
 };
 

@@ -7,9 +7,9 @@ import { python, tensorLine, tensorText } from "./pytorch_values.js";
 const perItem = (value) => (typeof value === "number" ? String(value) : `${tensorText(value, "int64")}.reshape(-1, 1, 1, 1)`);
 
 // Numbers of tokens, [T] or [B, T], as queries or as keys.
-function tokensText(value, side) {
+export function tokensText(value, side, dtype = "int64") {
     const batched = shapeOf(value).length === 2, at = side === "query" ? [":, None", ":, None, :, None"] : ["None, :", ":, None, None, :"];
-    return `${tensorText(value, "int64")}[${at[batched ? 1 : 0]}]`;
+    return `${tensorText(value, dtype)}[${at[batched ? 1 : 0]}]`;
 }
 
 const sidesOf = (value) => (value.query === undefined ? { query: value, key: value } : value);
