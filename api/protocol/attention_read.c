@@ -275,8 +275,7 @@ static bool decode_bias(const struct decoder *d, const json_t *value)
         return error_set_at(
             d->err, ERROR_INVALID, d->pointer,
             "booleans, where numbers are expected, which are added to the scores: what a query may see is mask");
-    return decode_numbers(d, value, d->pointer, "an array of numbers that are added to the scores",
-                          &d->request->tensors[REQUEST_BIAS]);
+    return decode_tensor(d, value);
 }
 
 static bool decode_relative_bias(const struct decoder *d, const json_t *value)
@@ -480,7 +479,7 @@ static const struct field fields[] = {
     {.name = "window", .decode = decode_window},
     {.name = "scale", .decode = decode_scale},
     {.name = "query_scale", .decode = decode_query_scale},
-    {.name = "bias", .decode = decode_bias},
+    {.name = "bias", .decode = decode_bias, .tensor = REQUEST_BIAS},
     {.name = "relative_bias", .decode = decode_relative_bias},
     {.name = "softcap", .decode = decode_softcap},
     {.name = "alibi", .decode = decode_alibi},

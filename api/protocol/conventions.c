@@ -349,6 +349,19 @@ static void write_mask_warnings(struct writer *writer, const struct evaluation *
             add_warning(writer, ret_first, readings);
 }
 
+static void write_relative_bias_warnings(struct writer *writer, const struct plan *plan, bool *ret_first)
+{
+    const struct request *request = plan->request;
+    if (request->relative_bias.given && !request->has_scale)
+        add_warning(writer, ret_first,
+                    "beside relative_bias the scores are multiplied by 1/sqrt(D), the default: T5 does not scale them, send "
+                    "\"scale\": 1 for it");
+    if (request->relative_bias.given && !request->relative_bias.has_bidirectional && plan->causal)
+        add_warning(writer, ret_first,
+                    "relative_bias was read as bidirectional, the default, and no query sees a key after it: T5's decoder has "
+                    "\"bidirectional\": false");
+}
+
 void conventions_write_warnings(struct writer *writer, const struct evaluation *evaluation)
 {
     const struct plan *plan = evaluation->plan;
@@ -364,10 +377,7 @@ void conventions_write_warnings(struct writer *writer, const struct evaluation *
     }
     write_mask_warnings(writer, evaluation, &first);
     write_position_warnings(writer, plan, &first);
-    if (request->relative_bias.given && !request->relative_bias.has_bidirectional && plan->causal)
-        add_warning(writer, &first,
-                    "relative_bias was read as bidirectional, the default, and no query sees a key after it: T5's decoder has "
-                    "\"bidirectional\": false");
+    write_relative_bias_warnings(writer, plan, &first);
     if (request->lse_base_2 && !request->results[RESULT_LSE])
         add_warning(writer, &first, "lse_base has no effect: return does not name lse");
     if (request->top > 0 && !request->results[RESULT_TOP_KEYS])

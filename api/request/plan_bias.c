@@ -24,13 +24,15 @@ static bool check_buckets(const struct plan *plan, struct error *err)
     size_t buckets = bias->table.shape[0], least = bias->bidirectional ? 4 : 2;
     size_t exact = relative_bias_exact(buckets, bias->bidirectional);
     if (buckets < least || buckets > REQUEST_BUCKETS_MAX)
-        return error_set_at(err, ERROR_INVALID, bias->table.pointer,
-                            "%zu buckets, one a row, where %zu to %d are expected (a bias of each query and key is bias)",
-                            buckets, least, REQUEST_BUCKETS_MAX);
+        return error_set_at(
+            err, ERROR_INVALID, bias->table.pointer,
+            "a table of %zu row%s, one per bucket, where %zu to %d are expected (a bias of each query and key is "
+            "bias)",
+            buckets, buckets == 1 ? "" : "s", least, REQUEST_BUCKETS_MAX);
     if (bias->bidirectional && buckets % 2 != 0)
         return error_set_at(
             err, ERROR_INVALID, bias->table.pointer,
-            "%zu buckets, one a row: bidirectional, one half is for keys before the query and the other for keys "
+            "a table of %zu rows, one per bucket: bidirectional, one half is for keys before the query and the other for keys "
             "after it, so their number is even; T5's decoder has \"bidirectional\": false",
             buckets);
     return bias->max_distance > (int64_t)exact ||

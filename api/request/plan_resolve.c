@@ -63,7 +63,7 @@ static bool resolve_draws(const struct plan *plan, struct error *err)
     for (size_t i = 0; i < count; i++) {
         const struct tensor_input *input = drawn[i];
         if (input == &request->tensors[REQUEST_PAST_KEY] || input == &request->tensors[REQUEST_PAST_VALUE] ||
-            input == &request->tensors[REQUEST_MASK])
+            input == &request->tensors[REQUEST_MASK] || input == &request->tensors[REQUEST_BIAS])
             return error_set_at(err, ERROR_INVALID, input->pointer,
                                 "a shape without data; this tensor is not drawn, give its data");
         if (!request->has_seed)

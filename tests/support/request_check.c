@@ -478,6 +478,7 @@ static void check_warnings(const struct checking *c)
         {mask_is_segments(c), "segment ids"},
         {has_two_readings(c, "mask"), "the mask's shape"},
         {has_two_readings(c, "bias"), "the bias's shape"},
+        {relative != NULL && answer_field(c->answer, "scale") == NULL, "beside relative_bias the scores are multiplied by"},
         {relative != NULL && both == NULL && causal, "relative_bias was read as bidirectional"},
         {offset && !counted && !is_number(answer_field(c->answer, "query_offset"), 0), "query_offset has no effect"},
         {listed && !counted, "query_positions has no effect"},
