@@ -10,6 +10,7 @@ const struct convention conventions[] = {
     {"mask_transposed", convention_mask_transposed, 1, "a mask that is not symmetric", false},
     {"window_bound", convention_window_bound, 6, "more tokens than the window holds", false},
     {"padding", convention_padding, 2, "items shorter than the longest", false},
+    {"sequences_missing", convention_sequences_missing, 2, "more sequences than one", false},
     {"masked_rows", convention_masked_rows, 2, "a row with every key masked", false},
     {"layout", convention_layout, 4, "numbers of heads and tokens that differ, and more than one of each", false},
     {"head_packing", convention_head_packing, 3, "more heads than one, of more dimensions than one", false},

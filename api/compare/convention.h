@@ -5,7 +5,7 @@
  *
  *   convention_scores.c      scale, softcap, softmax, lse, rounding
  *   convention_causal.c      causal, its corner
- *   convention_masks.c       mask, window, padding, rows with every key masked
+ *   convention_masks.c       mask, window, padding, packed sequences, rows with every key masked
  *   convention_inputs.c      layouts, heads, projections, draws
  *   convention_positions.c   RoPE, ALiBi */
 #ifndef ATTND_API_COMPARE_CONVENTION_H
@@ -34,7 +34,8 @@ void convention_names(const char *ret[CONVENTIONS_MAX + 1]);
 convention_function convention_scale, convention_softcap_order, convention_softcap_missing, convention_softmax_axis,
     convention_softmax_missing, convention_lse_base, convention_lse_unscaled, convention_sinks_missing, convention_precision;
 convention_function convention_causal, convention_causal_corner, convention_mask_polarity, convention_mask_added,
-    convention_mask_missing, convention_mask_transposed, convention_window_bound, convention_padding, convention_masked_rows;
+    convention_mask_missing, convention_mask_transposed, convention_window_bound, convention_padding,
+    convention_sequences_missing, convention_masked_rows;
 convention_function convention_layout, convention_head_packing, convention_head_grouping, convention_swapped,
     convention_projection_transposed, convention_seed_order;
 convention_function convention_rope_style, convention_rope_base, convention_rope_offset, convention_rope_missing,

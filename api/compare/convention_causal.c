@@ -23,7 +23,7 @@ static struct integers_input *offset_of(struct variant *variant)
 
 static bool is_packed(const struct variant *variant)
 {
-    return variant->source->plan->sequence_count > 0;
+    return variant->request.integers[INTEGERS_QUERY_BOUNDARIES].given;
 }
 
 /* Whether queries stand at an offset + i and keys at j: at one offset in all items, or at its own in each packed sequence. */

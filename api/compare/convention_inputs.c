@@ -35,8 +35,9 @@ bool convention_layout(struct variant *variant, size_t choice)
     variant->changes_inputs |= splits;
     variant->unsayable = true;
     variant_say(variant,
-                splits ? "Yours views the memory of [B,T,H*D] as [B,H,T,D], where a view as [B,T,H,D] and a transpose belong%s."
-                       : "Yours views the heads' output [B,H,T,D] as [B,T,H*D], where a transpose belongs before%s.",
+                splits
+                    ? "Yours views the memory of [B,T,H*D] as [B,H,T,D], where a view as [B,T,H,D] and a transpose belong%s."
+                    : "Yours views the heads' output [B,H,T,D] as [B,T,H*D]; a transpose to [B,T,H,D] belongs before that%s.",
                 splits && merges ? ", and the output's the same way back" : "");
     return true;
 }

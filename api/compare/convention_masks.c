@@ -1,4 +1,4 @@
-/* convention_masks.c: mask, window, padding, rows with every key masked. */
+/* convention_masks.c: mask, window, padding, packed sequences, rows with every key masked. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -177,6 +177,22 @@ bool convention_padding(struct variant *variant, size_t choice)
     }
     variant->unsayable = true;
     variant_say(variant, "Yours pads on the left: of each item the last key_lengths keys are there, not the first.");
+    return true;
+}
+
+/* Choice 0 of boundaries, 1 of segment ids. */
+bool convention_sequences_missing(struct variant *variant, size_t choice)
+{
+    struct integers_input *integers = variant->request.integers;
+    const enum request_integers which = choice == 0 ? INTEGERS_QUERY_BOUNDARIES : INTEGERS_QUERY_SEGMENTS;
+    const bool per_sequence = integers[INTEGERS_QUERY_OFFSET].is_list || integers[INTEGERS_PREFIX_LENGTH].is_list;
+    if (!integers[which].given || (choice == 0 && per_sequence))
+        return false;
+    integers[which] = integers[which + 1] = (struct integers_input){0};
+    variant->changes_inputs |= choice == 0 && variant->request.rope.given; /* positions run on */
+    variant_say(variant, choice == 0 ? "Yours takes all tokens for one sequence: cu_seqlens are left out."
+                                     : "Yours attends across segments: segment_ids are left out.");
+    variant_patch_remove(variant, choice == 0 ? "/cu_seqlens" : "/segment_ids");
     return true;
 }
 

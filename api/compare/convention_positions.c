@@ -202,8 +202,9 @@ bool convention_alibi_sign(struct variant *variant, size_t choice)
 bool convention_alibi_slopes(struct variant *variant, size_t choice)
 {
     static const char *const sentences[] = {
-        "The slopes of your ALiBi are 2^(-8(h+1)/H); for a number of heads that is no power of two they are interpolated.",
-        "The slopes of your ALiBi begin with 1: 2^(-8h/H); the first one is 2^(-8/H).",
+        "The slopes of your ALiBi are 2^(-8(h+1)/H); here, for a number of heads that is no power of two, they are "
+        "interpolated.",
+        "The slopes of your ALiBi begin with 1: 2^(-8h/H); here the first one is 2^(-8/H).",
         "The slopes of your ALiBi are those of the paper; the request has its own.",
     };
     const size_t H = variant->source->plan->H;

@@ -31,8 +31,12 @@ bool convention_scale(struct variant *variant, size_t choice)
             return false;
     variant->request.has_scale = true;
     variant->request.scale = scale;
-    variant_say(variant, "Yours scales by %s = %s; the request says %s.", texts[choice], number_text(scale, value),
-                number_text(now, asked));
+    (void)number_text(scale, value);
+    (void)number_text(now, asked);
+    if (scale == 1)
+        variant_say(variant, "Yours does not scale the scores; the request scales by %s.", asked);
+    else
+        variant_say(variant, "Yours scales by %s = %s; the request says %s.", texts[choice], value, asked);
     variant_patch_add(variant, "/scale", "%s", value);
     return true;
 }

@@ -25,10 +25,10 @@ static struct causal_row causal_row(const struct variant *variant, size_t b, siz
     const struct attention_params *params = &variant->evaluation.params, *asked = &variant->base->evaluation.params;
     const struct attention_sequence all = {0, variant->plan.Tq, 0, variant->plan.Tk}, *sequence = &all;
     size_t item = b;
-    if (asked->sequences != NULL) {
-        for (item = 0; i >= asked->sequences[item].first_query + asked->sequences[item].queries;)
+    if (params->sequences != NULL) {
+        for (item = 0; i >= params->sequences[item].first_query + params->sequences[item].queries;)
             item++;
-        sequence = &asked->sequences[item];
+        sequence = &params->sequences[item];
     }
     int64_t last = (int64_t)(sequence->first_key + i - sequence->first_query);
     if (causal == CAUSAL_FROM_BOTTOM_RIGHT)

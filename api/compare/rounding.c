@@ -17,6 +17,7 @@ struct rounding {
     double expected_squares[RESULTS], emulated_squares[RESULTS],
         squares[RESULTS]; /* of these errors, and of the exact numbers */
     size_t count[RESULTS];
+    bool overflows;
     bool matches; /* where one is not finite, so is the other */
 };
 
@@ -49,6 +50,7 @@ static void add_result(const struct expected *expected, enum request_result whic
             const double x = exact->buffers[which][row * rows.width + k], m = emulated->buffers[which][row * rows.width + k];
             const double e = wanted[place + k];
             if (!isfinite(e) || !isfinite(m)) {
+                rounding->overflows |= isfinite(x) && !isfinite(m);
                 rounding->matches &= expected_equal(expected, which, e, m);
                 continue;
             }
@@ -150,6 +152,11 @@ static bool emulate_choice(struct search *search, size_t choice, enum element_ty
     return err->code == ERROR_NONE;
 }
 
+static const char *largest_text(enum element_type type)
+{
+    return type == ELEMENT_F16 ? "65504" : "3.4e38";
+}
+
 bool rounding_try(struct search *search, enum element_type type, struct error *err)
 {
     bool found = false;
@@ -160,6 +167,9 @@ bool rounding_try(struct search *search, enum element_type type, struct error *e
         if (done && there && is_within(search, &rounding, type_of(&search->current->deviation), 1)) {
             found = true;
             search->verdict = API_VERDICT_ROUNDING;
+            if (rounding.overflows)
+                variant_say(search->current, "Numbers beyond the type's largest, %s, become Infinity on the way, and then NaN.",
+                            largest_text(type_of(&search->current->deviation)));
             search_explain(search, search->current, search->as_asked);
             search->explanations[0].rows_equal = search->explanations[0].rows;
         }

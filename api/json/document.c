@@ -277,12 +277,14 @@ bool document_choice(const struct extract *extract, const json_t *value, const c
     }
     char expected[EXPECTED_BYTES_MAX];
     size_t used = 0;
-    for (size_t i = 0; choices[i] != NULL && used < sizeof expected; i++)
-        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s\"%s\"",
-                                 i == 0                   ? ""
-                                 : choices[i + 1] == NULL ? " or "
-                                                          : ", ",
-                                 choices[i]);
+    for (size_t i = 0; choices[i] != NULL; i++) {
+        const char *between = i == 0 ? "" : choices[i + 1] == NULL ? " or " : ", ";
+        if (used + strlen(choices[i]) + sizeof " or \"\" or another" > sizeof expected) {
+            (void)snprintf(expected + used, sizeof expected - used, " or another");
+            break;
+        }
+        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s\"%s\"", between, choices[i]);
+    }
     char suggestion[SUGGEST_CHOICE_BYTES_MAX] = "";
     return refuse(extract, value, pointer, expected, choice_remark(value, choices, suggestion), err);
 }

@@ -284,6 +284,22 @@ static bool plant_padding(struct planted *p, const struct request_answer *asked,
     return true;
 }
 
+/* All tokens are one sequence, whose corner must still be said. */
+static bool plant_sequences_missing(struct planted *p, const struct request_answer *asked, struct draw *draw)
+{
+    (void)draw;
+    json_t *causal = field(p, "causal"), *offset = field(p, "query_offset"), *prefix = field(p, "prefix_length");
+    bool no_corner = json_is_true(causal) && asked->Tq != asked->Tk && offset == NULL;
+    if (has(p, "cu_seqlens")) {
+        drop(p, "cu_seqlens");
+        return !no_corner && p->last_keys == NULL && (offset == NULL || json_is_number(offset)) &&
+               (prefix == NULL || json_is_number(prefix));
+    }
+    bool had = has(p, "segment_ids");
+    drop(p, "segment_ids");
+    return had;
+}
+
 static bool plant_masked_rows(struct planted *p, const struct request_answer *asked, struct draw *draw)
 {
     p->masked_rows = draw_chance(draw, 0.5) ? 'm' : 'n';
@@ -582,6 +598,7 @@ static const struct {
     {"mask_transposed", plant_mask_transposed, "mask"},
     {"window_bound", plant_window_bound, "window"},
     {"padding", plant_padding, "key_lengths"},
+    {"sequences_missing", plant_sequences_missing, NULL},
     {"masked_rows", plant_masked_rows, NULL},
     {"layout", plant_layout, NULL},
     {"head_packing", plant_head_packing, NULL},

@@ -57,6 +57,8 @@ static void refusals(void **state)
                   "/search/only/0", "\"scale\"");
     check_refused("{\"request\": " REQUEST ", \"expected\": {\"output\": [[1]]}, \"search\": {\"pairs\": 1}}", "/search/pairs",
                   "true or false");
+    check_refused("{\"request\": " REQUEST ", \"expected\": {\"weights\": [[1, 2]]}, \"search\": {\"only\": [\"rope_stile\"]}}",
+                  "/search/only/0", "or another is expected; did you mean \"rope_style\"?");
     check_refused(
         "{\"request\": {\"query\": {\"shape\": [1, 4, 2, 1], \"data\": [1, 2, 3, 4, 5, 6, 7, 8]}, \"key\": {\"shape\": "
         "[1, 4, 1, 1], \"data\": [1, 2, 3, 4]}, \"value\": {\"shape\": [1, 4, 1, 1], \"data\": [1, 2, 3, 4]}}, "
@@ -100,6 +102,10 @@ static void verdicts(void **state)
     check_verdict("{\"request\": {\"query\": [[300]], \"key\": [[300], [301]], \"value\": [[5], [6]]}, "
                   "\"expected\": {\"output\": [[\"NaN\"]]}}",
                   "rounding", "precision", "");
+    check_verdict(
+        "{\"request\": {\"query\": [[0], [0]], \"key\": [[0], [0]], \"value\": [[2], [4]], \"cu_seqlens\": [0, 1, 2]}, "
+        "\"expected\": {\"output\": [[3], [3]]}}",
+        "explained", "sequences_missing", "");
 }
 
 /* Scores of -6600, of which bfloat16 leaves nothing: whatever is expected is then as far off as rounding makes it. */
