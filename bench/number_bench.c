@@ -138,6 +138,26 @@ static void read_row_f32(struct bench *b)
     }
 }
 
+static void write_row_f64(struct bench *b)
+{
+    char *end = number_batch_write_f64(b->f64, COUNT, b->text);
+    b->text[0] = '[';
+    *end++ = ']';
+    b->text_bytes = (size_t)(end - b->text);
+}
+
+/* As write_row_f64 wrote them. */
+static void read_row_f64(struct bench *b)
+{
+    const char *p = b->text + 1, *end = b->text + b->text_bytes;
+    for (size_t i = 0; i < COUNT; i++) {
+        i += number_batch_read_f64(&p, end, COUNT - 1 - i, &b->f64[i]);
+        p = number_read_f64(p, end, &b->f64[i]);
+        if (!p++)
+            abort();
+    }
+}
+
 static void read_jansson(struct bench *b)
 {
     json_t *array = json_loadb(b->text, b->text_bytes, 0, NULL);
@@ -165,6 +185,8 @@ int main(void)
     }
     measure("write f64", write_f64, &b, RUNS);
     measure("read f64, 17 digits", read_f64, &b, RUNS);
+    measure("write f64 in rows", write_row_f64, &b, RUNS);
+    measure("read f64 in rows", read_row_f64, &b, RUNS);
     measure("write f32, 4 decimals", write_f32_rounded, &b, RUNS);
     measure("write f32", write_f32, &b, RUNS);
     measure("read f32, shortest digits", read_f32, &b, RUNS);

@@ -84,7 +84,7 @@ static inline const char *read_element(struct array_reader *reader, enum dtype d
     return read_special(reader, i, at, ret);
 }
 
-/* After a number that number_batch_read_f32 leaves, this many are read one by one: where one has an exponent, others do too. */
+/* After a number that batch.h leaves, this many are read one by one: where one has an exponent, others do too. */
 #define ONE_BY_ONE 8
 
 /* Reads elements [first, last) of a row of `count` to `ret`, starting after the '[' or ',' before them. Returns the first byte
@@ -95,8 +95,10 @@ static inline __attribute__((always_inline)) const char *read_row(struct array_r
     const size_t wanted = last - first, left = count - first; /* in the row, from `first` on, as i counts */
     size_t fast_from = 0;
     for (size_t i = 0; i < wanted; i++) {
-        if (dtype == DTYPE_F32 && i >= fast_from) {
-            i += number_batch_read_f32(&at, reader->end, size_min(wanted, left - 1) - i, (float *)ret + i);
+        if (dtype != DTYPE_BOOL && i >= fast_from) {
+            const size_t rest = size_min(wanted, left - 1) - i;
+            i += dtype == DTYPE_F32 ? number_batch_read_f32(&at, reader->end, rest, (float *)ret + i)
+                                    : number_batch_read_f64(&at, reader->end, rest, (double *)ret + i);
             if (i == wanted)
                 break;
             fast_from = i + ONE_BY_ONE;

@@ -17,11 +17,19 @@ static char *put_f32(float x, int decimals, char *at)
     return decimals < 0 ? number_write_f32(x, at) : number_write_f32_rounded(x, decimals, at);
 }
 
-/* number_batch_write_f32 puts a comma before each number: the first one overwrites the byte there for a moment. */
+/* batch.h puts a comma before each number: the first one overwrites the byte there for a moment. */
 static char *put_row_f32(const float *x, size_t count, char *at)
 {
     char before = at[-1];
     char *end = number_batch_write_f32(x, count, at - 1);
+    at[-1] = before;
+    return end;
+}
+
+static char *put_row_f64(const double *x, size_t count, char *at)
+{
+    char before = at[-1];
+    char *end = number_batch_write_f64(x, count, at - 1);
     at[-1] = before;
     return end;
 }
@@ -52,6 +60,8 @@ static char *put_row(const struct tensor *t, struct number_style style, size_t f
 {
     if (t->dtype == DTYPE_F32 && style.decimals < 0)
         return put_row_f32((const float *)t->data + first, count, at);
+    if (t->dtype == DTYPE_F64 && style.digits == DTYPE_F64 && style.decimals < 0)
+        return put_row_f64((const double *)t->data + first, count, at);
     for (size_t i = 0; i < count; i++) {
         if (t->dtype == DTYPE_I64)
             at = put_i64(((const int64_t *)t->data)[first + i], at);

@@ -1,7 +1,9 @@
-/* Each number's text between commas is normalised to 16 digits: from its first digit on, padded with zeros, without the point.
- * Multiply-adds make two integers of eight digits of them. The double that these give is off by a few units in its last place,
- * which changes the float32 it rounds to only near the midpoint between two. Such numbers, and all that do not fit 16 digits,
- * are left to number_read_f32. */
+/* Each number's text between commas is normalised to 16 digits, and up to 16 more: from its first digit on, padded with zeros, without
+ * the point. Multiply-adds make integers of eight digits of them.
+ *
+ * float32: the double that the first two integers give is off by a few units in its last place, which changes the float32 it rounds
+ * to only near the midpoint between two. Such numbers, and all that do not fit 16 digits, are left to number_read_f32.
+ * float64: 19 digits fit 64 bits, and nearest.h rounds them. */
 #include "api/number/batch.h"
 
 #ifdef __SSE2__
@@ -9,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "api/number/nearest.h"
+
+#define ALWAYS_INLINE __attribute__((always_inline))
 
 /* No byte of a number further from its start is looked at: a blank, a sign, a point, two vectors of digits. */
 #define LOOKED_AT_BYTES 48
@@ -62,12 +68,12 @@ static inline uint32_t equal(__m128i bytes, char c)
     return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)));
 }
 
-/* The two integers of 16 digits, a byte each: neighbours are combined into pairs, fours and eights. */
-static inline __m128d eights(__m128i digits)
+/* The two integers of 16 digits, a byte each, in its lower half: neighbours are combined into pairs, fours and eights. */
+static inline __m128i eights(__m128i digits)
 {
     __m128i pairs = _mm_srli_epi16(_mm_mullo_epi16(digits, _mm_set1_epi16(10 << 8 | 1)), 8);
     __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
-    return _mm_cvtepi32_pd(_mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000)));
+    return _mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000));
 }
 
 /* Whether the double is so close to a midpoint that the exact number may round to another float32.
@@ -85,60 +91,111 @@ static inline bool in_doubt(uint64_t bits, size_t digit_count)
            (bits - smallest) >> 63 != 0; /* below the smallest */
 }
 
-/* Returns the first byte after the comma; NULL where the number is off the fast path. */
-static inline const char *read_fast(const char *at, float *ret)
+/* A number's text, taken apart. */
+struct parts {
+    __m128i digits, rest;              /* the first 16 and those that follow, a byte each */
+    size_t integer_count, digit_count; /* before the point; in all */
+    uint32_t minus;                    /* its highest bit is set where there is one */
+    bool wrong;                        /* what stands between the commas is no number, or has an exponent */
+    const char *after;                 /* the comma */
+};
+
+/* Returns false where there is no comma near enough. */
+static inline ALWAYS_INLINE bool take_apart(const char *at, struct parts *ret)
 {
     __m128i begin = load(at);
     uint32_t commas = equal(begin, ',') | equal(load(at + 16), ',') << 16;
     if (commas == 0)
-        return NULL;
+        return false;
     size_t comma = (uint32_t)__builtin_ctz(commas);
     size_t point = (uint32_t)__builtin_ctz(equal(begin, '.') | (commas & -commas)); /* or the comma, where there is none */
 
     const char *first = at + (*at == ' ');
-    uint32_t minus = ((uint32_t)(unsigned char)*first ^ '-') - 1; /* its highest bit is set where there is one */
-    first += minus >> 31;
-    size_t before = (size_t)(first - at), integer_count = point - before, digit_count = comma - before - (point < comma);
+    ret->minus = ((uint32_t)(unsigned char)*first ^ '-') - 1;
+    first += ret->minus >> 31;
+    size_t before = (size_t)(first - at);
+    ret->integer_count = point - before;
+    ret->digit_count = comma - before - (point < comma);
 
     __m128i digits = load(first + 1), rest = load(first + 17);
-    digits = _mm_xor_si128(digits, _mm_and_si128(_mm_xor_si128(digits, load(first)), load(first_bytes[integer_count])));
-    digits = _mm_and_si128(_mm_sub_epi8(digits, _mm_set1_epi8('0')), load(first_digits[digit_count][0]));
-    rest = _mm_and_si128(_mm_sub_epi8(rest, _mm_set1_epi8('0')), load(first_digits[digit_count][1]));
-    __m128i above_nine = _mm_adds_epu8(digits, _mm_set1_epi8(0x80 - 10));
-    above_nine = _mm_or_si128(above_nine, _mm_adds_epu8(rest, _mm_set1_epi8(0x80 - 10)));
+    digits = _mm_xor_si128(digits, _mm_and_si128(_mm_xor_si128(digits, load(first)), load(first_bytes[ret->integer_count])));
+    ret->digits = _mm_and_si128(_mm_sub_epi8(digits, _mm_set1_epi8('0')), load(first_digits[ret->digit_count][0]));
+    ret->rest = _mm_and_si128(_mm_sub_epi8(rest, _mm_set1_epi8('0')), load(first_digits[ret->digit_count][1]));
+    __m128i above_nine = _mm_adds_epu8(ret->digits, _mm_set1_epi8(0x80 - 10));
+    above_nine = _mm_or_si128(above_nine, _mm_adds_epu8(ret->rest, _mm_set1_epi8(0x80 - 10)));
+    ret->wrong = _mm_movemask_epi8(above_nine) != 0 || point + 1 == comma || *first == forbidden[ret->integer_count];
+    ret->after = at + comma;
+    return true;
+}
 
-    __m128d parts = _mm_mul_pd(eights(digits), _mm_load_pd(powers[integer_count]));
-    double magnitude = parts[0] + parts[1];
+/* Both return the first byte after the comma; NULL where the number is off the fast path. */
+static inline ALWAYS_INLINE const char *read_fast_f32(const char *at, float *ret)
+{
+    struct parts parts;
+    if (!take_apart(at, &parts))
+        return NULL;
+    __m128d products = _mm_mul_pd(_mm_cvtepi32_pd(eights(parts.digits)), _mm_load_pd(powers[parts.integer_count]));
+    double magnitude = products[0] + products[1];
     float nearest = (float)magnitude;
     uint64_t magnitude_bits;
     uint32_t bits;
     memcpy(&magnitude_bits, &magnitude, sizeof magnitude_bits);
     memcpy(&bits, &nearest, sizeof bits);
-    bits |= minus & 1u << 31;
+    bits |= parts.minus & 1u << 31;
     memcpy(ret, &bits, sizeof bits);
-    if (_mm_movemask_epi8(above_nine) != 0 || point + 1 == comma || *first == forbidden[integer_count] ||
-        in_doubt(magnitude_bits, digit_count))
-        return NULL;
-    return at + comma + 1;
+    return parts.wrong || in_doubt(magnitude_bits, parts.digit_count) ? NULL : parts.after + 1;
 }
+
+#define F64_DIGITS_READ_MAX 19 /* 10^19 < 2^64 */
+
+static inline ALWAYS_INLINE const char *read_fast_f64(const char *at, double *ret)
+{
+    struct parts parts;
+    if (!take_apart(at, &parts))
+        return NULL;
+    uint64_t both = (uint64_t)_mm_cvtsi128_si64(eights(parts.digits));
+    uint64_t third = (uint32_t)_mm_cvtsi128_si32(eights(parts.rest)) / 100000; /* the first three of its digits */
+    uint64_t significand = ((uint32_t)both * UINT64_C(100000000) + (both >> 32)) * 1000 + third;
+    uint64_t bits;
+    if (parts.wrong || parts.digit_count > F64_DIGITS_READ_MAX || parts.integer_count - 1 >= 16 ||
+        !number_nearest(significand, (int64_t)parts.integer_count - F64_DIGITS_READ_MAX, &number_format_f64, &bits))
+        return NULL;
+    bits |= (uint64_t)(parts.minus >> 31) << 63;
+    memcpy(ret, &bits, sizeof bits);
+    return parts.after + 1;
+}
+
+#define READ_ROW(read_fast)                                                                                                    \
+    const char *next = *at;                                                                                                    \
+    size_t i = 0;                                                                                                              \
+    for (; i < count && end - next >= LOOKED_AT_BYTES; i++) {                                                                  \
+        __builtin_prefetch(next + PREFETCH_BYTES);                                                                             \
+        const char *after = read_fast(next, &ret[i]);                                                                          \
+        if (after == NULL)                                                                                                     \
+            break;                                                                                                             \
+        next = after;                                                                                                          \
+    }                                                                                                                          \
+    *at = next;                                                                                                                \
+    return i
 
 size_t number_batch_read_f32(const char **at, const char *end, size_t count, float *ret)
 {
-    const char *next = *at;
-    size_t i = 0;
-    for (; i < count && end - next >= LOOKED_AT_BYTES; i++) {
-        __builtin_prefetch(next + PREFETCH_BYTES);
-        const char *after = read_fast(next, &ret[i]);
-        if (after == NULL)
-            break;
-        next = after;
-    }
-    *at = next;
-    return i;
+    READ_ROW(read_fast_f32);
+}
+
+size_t number_batch_read_f64(const char **at, const char *end, size_t count, double *ret)
+{
+    READ_ROW(read_fast_f64);
 }
 #else
 /* Without SSE2 there is no fast path. */
 size_t number_batch_read_f32(const char **at, const char *end, size_t count, float *ret)
+{
+    (void)at, (void)end, (void)count, (void)ret;
+    return 0;
+}
+
+size_t number_batch_read_f64(const char **at, const char *end, size_t count, double *ret)
 {
     (void)at, (void)end, (void)count, (void)ret;
     return 0;

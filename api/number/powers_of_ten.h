@@ -13,6 +13,8 @@
 #define POWERS_OF_TEN_MAX 324    /* writing: makes the smallest subnormal, 5e-324, an integer */
 #define POWERS_OF_TEN_EXACT_MAX 19
 
+__extension__ typedef unsigned __int128 uint128; /* what their products take */
+
 struct power_of_ten {
     uint64_t high, low;
 };

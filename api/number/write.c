@@ -8,8 +8,7 @@
 
 #include "api/number/digits.h"
 #include "api/number/powers_of_ten.h"
-
-__extension__ typedef unsigned __int128 uint128;
+#include "api/number/shortest.h"
 
 #define ALWAYS_INLINE __attribute__((always_inline))
 #define NEVER_INLINE __attribute__((noinline))
@@ -18,157 +17,14 @@ __extension__ typedef unsigned __int128 uint128;
 #define POSITIONAL_EXPONENT_MAX 15
 #define POSITIONAL_LIMIT 1e16 /* 10^(POSITIONAL_EXPONENT_MAX + 1) */
 
-#define F32_DIGITS_MAX 9 /* of the shortest text */
-#define F64_DIGITS_MAX 17
-
-/* A float is a sign, an exponent field and a fraction; `bias` makes it significand * 2^(field - bias), in integers. */
-#define F32_FRACTION_BITS 23
-#define F32_BIAS (127 + F32_FRACTION_BITS)
-#define F32_INFINITY 0x7f800000u
-#define F32_ONE 0x3f800000u
-#define F64_FRACTION_BITS 52
-#define F64_BIAS (1023 + F64_FRACTION_BITS)
-#define F64_INFINITY 0x7ff0000000000000u
-#define F64_ONE 0x3ff0000000000000u
-
-/* significand * 2^exponent or * 10^exponent */
-struct binary {
-    uint64_t significand;
-    int exponent;
-    bool narrow; /* the gap to the next smaller value is half of that to the next larger */
-};
-
-struct decimal {
-    uint64_t significand; /* below 10^17; zeros may end it */
-    int exponent;
-};
-
-/* ---- Binary to the shortest decimal: Giulietti 2021, section 9 ---- */
-
-static inline struct binary split(uint64_t magnitude, int fraction_bits, int bias)
-{
-    uint64_t hidden = UINT64_C(1) << fraction_bits;
-    uint64_t fraction = magnitude & (hidden - 1);
-    int field = (int)(magnitude >> fraction_bits);
-    if (field == 0)
-        return (struct binary){fraction, 1 - bias, false};
-    return (struct binary){fraction | hidden, field - bias, fraction == 0 && field > 1};
-}
-
-/* The largest k such that 10^k is at most the gap between b's neighbours' midpoints: floor(log10(2^q)) or, where narrow,
- * floor(log10(3/4 * 2^q)). */
-static inline int interval_log10(struct binary b)
-{
-    return (b.exponent * 1262611 - (b.narrow ? 524031 : 0)) >> 22;
-}
-
-/* Picks from the interval of numbers that read back as the float. lower, value and upper are 4 / 10^exponent times its ends and
- * the float, each rounded to odd; `open` where the ends are outside. A multiple of 10 inside is the only one: it has fewer
- * digits, or zeros at the end. Else it is the nearer of the two integers around value, or the one inside. Which one cannot be
- * predicted, so the choice is made by arithmetic. */
-static inline struct decimal pick(uint64_t lower, uint64_t value, uint64_t upper, bool open, int exponent)
-{
-    lower += open;
-    upper -= open;
-    uint64_t below = value / 4, tens = below / 10 * 10;
-    uint64_t below_inside = lower <= 4 * below, above_inside = 4 * below + 4 <= upper;
-    uint64_t above_nearer = (value & 3) + (below & 1) > 2; /* ties to even */
-    uint64_t unit = below + (above_inside & ((below_inside ^ 1) | above_nearer));
-
-    uint64_t tens_inside = lower <= 4 * tens, next_tens_inside = 4 * tens + 40 <= upper;
-    uint64_t ten = tens + 10 * next_tens_inside;
-    uint64_t ten_mask = -((tens_inside | next_tens_inside) & (below >= 10)); /* below 10 it would not have fewer digits */
-    return (struct decimal){(ten & ten_mask) | (unit & ~ten_mask), exponent};
-}
-
-/* The integer part of significand * c, its lowest bit set where there is a fraction. The power's significand is too large by
- * at most 1, which adds less than 1 to the word under the point: so an integer leaves 0 there, and no other product that a
- * float makes comes so near to one that 0 or 1 is left (section 9 proves it for 126 bits; the same search over all exponents
- * was made for the 64 and 128 here). */
-static inline uint64_t product_f32(uint64_t significand, uint64_t c)
-{
-    uint128 product = (uint128)significand * c;
-    return (uint64_t)(product >> 64) | ((uint32_t)(product >> 32) > 1);
-}
-
-static inline uint64_t product_f64(struct power_of_ten significand, uint64_t c)
-{
-    uint128 product = (uint128)significand.high * c + ((uint128)significand.low * c >> 64);
-    return (uint64_t)(product >> 64) | ((uint64_t)product > 1);
-}
-
-static inline struct decimal shortest_f32(uint32_t magnitude)
-{
-    struct binary b = split(magnitude, F32_FRACTION_BITS, F32_BIAS);
-    int exponent = interval_log10(b);
-    int shift = b.exponent + power_of_ten_log2(-exponent) + 1;
-    uint64_t power = power_of_ten(-exponent)->high + 1;
-    uint64_t c = 4 * b.significand;
-    return pick(product_f32(power, (c - 2 + b.narrow) << shift), product_f32(power, c << shift),
-                product_f32(power, (c + 2) << shift), b.significand & 1, exponent);
-}
-
-static inline struct decimal shortest_f64(uint64_t magnitude)
-{
-    struct binary b = split(magnitude, F64_FRACTION_BITS, F64_BIAS);
-    int exponent = interval_log10(b);
-    int shift = b.exponent + power_of_ten_log2(-exponent) + 1;
-    struct power_of_ten power = *power_of_ten(-exponent);
-    power.low++;
-    uint64_t c = 4 * b.significand;
-    return pick(product_f64(power, (c - 2 + b.narrow) << shift), product_f64(power, c << shift),
-                product_f64(power, (c + 2) << shift), b.significand & 1, exponent);
-}
-
 /* ---- Decimal to text ---- */
-
-/* Up to 17 digits as characters: `first`, then the bytes of `middle` and `last`. */
-struct digits {
-    char first;
-    uint64_t middle, last;
-    int count;    /* zeros at the end left out, but at least 1 */
-    int exponent; /* of the first digit */
-};
 
 static inline void store_eight(char *out, uint64_t word)
 {
     memcpy(out, &word, sizeof word);
 }
 
-/* How many of eight digits remain without the zeros at the end. */
-static inline int significant(uint64_t eight)
-{
-    return eight ? 8 - (__builtin_clzll(eight) >> 3) : 0;
-}
-
-static inline int count_digits(uint64_t v)
-{
-    int atleast = (64 - __builtin_clzll(v)) * 1233 >> 12; /* log10(2) is just under 1233 / 4096 */
-    return atleast + (v >= powers_of_ten_exact[atleast]);
-}
-
-/* d.significand has 1 to digits_max = F32_DIGITS_MAX or F64_DIGITS_MAX digits. */
-static inline ALWAYS_INLINE struct digits spell(struct decimal d, int digits_max)
-{
-    int count = count_digits(d.significand);
-    uint64_t aligned = d.significand * powers_of_ten_exact[digits_max - count];
-    struct digits ret = {.exponent = d.exponent + count - 1, .last = DIGITS_ZEROS};
-    int last_count = 0;
-    if (digits_max == F64_DIGITS_MAX) {
-        uint64_t last = digits_eight((uint32_t)(aligned % 100000000));
-        aligned /= 100000000;
-        last_count = significant(last);
-        ret.last |= last;
-    }
-    uint32_t nine = (uint32_t)aligned;
-    uint64_t middle = digits_eight(nine % 100000000);
-    ret.first = (char)('0' + nine / 100000000);
-    ret.middle = middle | DIGITS_ZEROS;
-    ret.count = last_count ? 9 + last_count : 1 + significant(middle);
-    return ret;
-}
-
-static inline void store_digits(const struct digits *d, char *out)
+static inline void store_digits(const struct spelling *d, char *out)
 {
     out[0] = d->first;
     store_eight(out + 1, d->middle);
@@ -183,7 +39,7 @@ static inline void store_with_point(char *out, uint64_t word, int at)
     store_eight(out, (word & before) | (uint64_t)'.' << 8 * at | (word & ~before) << 8);
 }
 
-static inline ALWAYS_INLINE char *write_positional(const struct digits *d, bool below_one, char *out)
+static inline ALWAYS_INLINE char *write_positional(const struct spelling *d, bool below_one, char *out)
 {
     if (below_one) {
         store_eight(out, DIGITS_ZEROS);
@@ -206,7 +62,7 @@ static inline ALWAYS_INLINE char *write_positional(const struct digits *d, bool 
 
 static NEVER_INLINE char *write_scientific(struct decimal decimal, char *out)
 {
-    struct digits d = spell(decimal, F64_DIGITS_MAX);
+    struct spelling d = spell(decimal, F64_DIGITS_MAX);
     store_digits(&d, out + 1);
     out[0] = d.first;
     out[1] = '.';
@@ -228,7 +84,7 @@ static NEVER_INLINE char *write_scientific(struct decimal decimal, char *out)
 /* `below_one` is known early what decimal.exponent would only tell at the end. */
 static inline ALWAYS_INLINE char *write_decimal(struct decimal decimal, int digits_max, bool below_one, char *out)
 {
-    struct digits d = spell(decimal, digits_max);
+    struct spelling d = spell(decimal, digits_max);
     if (d.exponent < POSITIONAL_EXPONENT_MIN || d.exponent > POSITIONAL_EXPONENT_MAX)
         return write_scientific(decimal, out);
     return write_positional(&d, below_one, out);
