@@ -25,6 +25,8 @@ const struct convention conventions[] = {
     {"softcap_order", convention_softcap_order, 1, "a mask of numbers", false},
     {"softcap_missing", convention_softcap_missing, 1, "scores larger than the softcap", false},
     {"sinks_missing", convention_sinks_missing, 1, "larger sinks", false},
+    {"bias_missing", convention_bias_missing, 2, "larger biases", false},
+    {"query_scale_missing", convention_query_scale_missing, 1, "query scales farther from 1", false},
     {"alibi_missing", convention_alibi_missing, 1, "more tokens", false},
     {"alibi_slopes", convention_alibi_slopes, 3, "another number of heads", false},
     {"alibi_sign", convention_alibi_sign, 1, "more tokens", false},

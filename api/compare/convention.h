@@ -3,7 +3,7 @@
  * A convention has choices, numbered from 0. Each changes a variant of the request: its fields where a field says it, else its
  * deviation; and says so in the variant's sentence and patch. A new convention is a row in convention.c and its function.
  *
- *   convention_scores.c      scale, softcap, softmax, lse, rounding
+ *   convention_scores.c      scale, softcap, softmax, lse, sinks, biases, rounding
  *   convention_causal.c      causal, its corner
  *   convention_masks.c       mask, window, padding, packed sequences, rows with every key masked
  *   convention_inputs.c      layouts, heads, projections, draws
@@ -32,7 +32,8 @@ extern const size_t convention_count;
 void convention_names(const char *ret[CONVENTIONS_MAX + 1]);
 
 convention_function convention_scale, convention_softcap_order, convention_softcap_missing, convention_softmax_axis,
-    convention_softmax_missing, convention_lse_base, convention_lse_unscaled, convention_sinks_missing, convention_precision;
+    convention_softmax_missing, convention_lse_base, convention_lse_unscaled, convention_sinks_missing, convention_bias_missing,
+    convention_query_scale_missing, convention_precision;
 convention_function convention_causal, convention_causal_corner, convention_mask_polarity, convention_mask_added,
     convention_mask_missing, convention_mask_transposed, convention_window_bound, convention_padding,
     convention_sequences_missing, convention_masked_rows;

@@ -1,4 +1,4 @@
-/* convention_scores.c: scale, softcap, softmax, lse, sinks, rounding. */
+/* convention_scores.c: scale, softcap, softmax, lse, sinks, biases, rounding. */
 #include <math.h>
 
 #include "api/compare/convention.h"
@@ -106,7 +106,7 @@ bool convention_lse_base(struct variant *variant, size_t choice)
 bool convention_lse_unscaled(struct variant *variant, size_t choice)
 {
     (void)choice;
-    if (is_near(variant->source->plan->scale, 1))
+    if (is_near(variant->source->plan->scale, 1) && variant->request.query_scale.kind == TENSOR_INPUT_ABSENT)
         return false;
     variant->deviation.lse_unscaled = true;
     variant->unsayable = true;
@@ -122,6 +122,33 @@ bool convention_sinks_missing(struct variant *variant, size_t choice)
     variant->request.sinks = (struct tensor_input){0};
     variant_say(variant, "Yours has no sinks; the request has them.");
     variant_patch_remove(variant, "/sinks");
+    return true;
+}
+
+/* Choice 0 of the bias, 1 of the relative one. */
+bool convention_bias_missing(struct variant *variant, size_t choice)
+{
+    struct request *request = &variant->request;
+    struct tensor_input *bias = &request->tensors[REQUEST_BIAS];
+    if (choice == 0 ? bias->kind == TENSOR_INPUT_ABSENT : !request->relative_bias.given)
+        return false;
+    if (choice == 0)
+        *bias = (struct tensor_input){0};
+    else
+        request->relative_bias = (struct relative_bias_request){0};
+    variant_say(variant, "Yours has no %s; the request has one.", choice == 0 ? "bias" : "relative bias");
+    variant_patch_remove(variant, choice == 0 ? "/bias" : "/relative_bias");
+    return true;
+}
+
+bool convention_query_scale_missing(struct variant *variant, size_t choice)
+{
+    (void)choice;
+    if (variant->request.query_scale.kind == TENSOR_INPUT_ABSENT)
+        return false;
+    variant->request.query_scale = (struct tensor_input){0};
+    variant_say(variant, "Yours scales every query alike: query_scale is left out.");
+    variant_patch_remove(variant, "/query_scale");
     return true;
 }
 

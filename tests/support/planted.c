@@ -96,6 +96,23 @@ static bool plant_sinks_missing(struct planted *p, const struct request_answer *
     return had;
 }
 
+static bool plant_bias_missing(struct planted *p, const struct request_answer *asked, struct draw *draw)
+{
+    (void)asked, (void)draw;
+    const char *name = has(p, "relative_bias") ? "relative_bias" : "bias";
+    bool had = has(p, name);
+    drop(p, name);
+    return had;
+}
+
+static bool plant_query_scale_missing(struct planted *p, const struct request_answer *asked, struct draw *draw)
+{
+    (void)asked, (void)draw;
+    bool had = has(p, "query_scale");
+    drop(p, "query_scale");
+    return had;
+}
+
 static bool plant_softmax_axis(struct planted *p, const struct request_answer *asked, struct draw *draw)
 {
     (void)draw;
@@ -613,6 +630,8 @@ static const struct {
     {"softcap_order", plant_softcap_order, "softcap"},
     {"softcap_missing", plant_softcap_missing, "softcap"},
     {"sinks_missing", plant_sinks_missing, "sinks"},
+    {"bias_missing", plant_bias_missing, NULL},
+    {"query_scale_missing", plant_query_scale_missing, "query_scale"},
     {"alibi_missing", plant_alibi_missing, "alibi"},
     {"alibi_sign", plant_alibi_sign, "alibi"},
     {"alibi_slopes", plant_alibi_slopes, "alibi"},
