@@ -85,8 +85,9 @@ TEST_LIBS := $(call library_libs,$(TEST_LIBRARIES)) $(LIBS)
 # The tables of core/kernels/kernels.c, by the processor that the compiler makes code for.
 KERNEL_TARGETS_x86_64 := avx2 avx512
 KERNEL_TARGETS_aarch64 := neon
-KERNEL_TARGETS := generic $(KERNEL_TARGETS_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))))
+KERNEL_TARGETS := generic portable $(KERNEL_TARGETS_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))))
 KERNEL_generic :=
+KERNEL_portable := -DKERNEL_PORTABLE
 KERNEL_avx2 := -mavx2 -mfma
 KERNEL_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
 # Moving loads up before registers are given out, as GCC does for arm64 alone, leaves too few of these for the sums.

@@ -6,12 +6,18 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/kernels/kernels.h"
 #include "core/precision.h"
 #include "core/size.h"
 
 #define TOKEN_TILE 128
 #define OUTPUTS_AT_ONCE 8 /* of a row computed in double */
 #define INPUTS_AT_ONCE 64
+
+/* By the kernels' product: the tile's rows fold into a quarter as many lines of its left operand. */
+#define INPUTS_OF_CHUNK (KERNEL_DEPTH_MAX / 4)
+#define TILE_LINES (TOKEN_TILE / 4)
+#define PANEL_COLUMNS_MAX 32
 
 /* Projections of fewer products (B*T*C*O) run on the caller alone: handing them to other threads would take longer. */
 #define PARALLEL_PRODUCTS_MIN ((size_t)1 << 18)
@@ -23,8 +29,9 @@ struct projection {
     const struct tensor *x, *weight, *bias, *out;
     const struct executor *executor;
     size_t T, C, O;
-    size_t tile_count; /* of one item */
-    bool f32_in_f64;   /* core/precision.h */
+    size_t tile_count;             /* of one item */
+    bool f32_in_f64;               /* core/precision.h */
+    const struct kernels *kernels; /* NULL: products are OpenBLAS's */
     atomic_bool stopped;
 };
 
@@ -94,6 +101,16 @@ static void rows_f32_in_f64(const struct projection *p, const float *x, float *o
     }
 }
 
+#define REAL float
+#define KERNEL(x) x##_f32
+#define NAME(x) x##_f32
+#include "core/projection_tile.inc.h"
+
+#define REAL double
+#define KERNEL(x) x##_f64
+#define NAME(x) x##_f64
+#include "core/projection_tile.inc.h"
+
 static void tile_run(void *argument, size_t task, size_t worker)
 {
     (void)worker;
@@ -116,7 +133,11 @@ static void tile_run(void *argument, size_t task, size_t worker)
     int m = (int)rows, n = (int)p->O, k = (int)p->C;
     if (k == 0)
         return;
-    if (p->x->dtype == DTYPE_F32)
+    if (p->kernels != NULL && p->x->dtype == DTYPE_F32)
+        tile_product_f32(p, x, (float *)(void *)out, rows, add);
+    else if (p->kernels != NULL)
+        tile_product_f64(p, x, (double *)(void *)out, rows, add);
+    else if (p->x->dtype == DTYPE_F32)
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, x, k, p->weight->data, k, add ? 1 : 0, (float *)out,
                     n);
     else
@@ -124,10 +145,11 @@ static void tile_run(void *argument, size_t task, size_t worker)
                     n);
 }
 
-bool projection_apply(const struct tensor *x, const struct tensor *weight, const struct tensor *bias,
+bool projection_apply(const struct tensor *x, const struct tensor *weight, const struct tensor *bias, bool row_invariant,
                       const struct executor *executor, const struct tensor *ret, struct error *err)
 {
     struct projection p = {.x = x, .weight = weight, .bias = bias, .out = ret, .executor = executor};
+    p.kernels = row_invariant ? kernels_row_invariant() : NULL;
     p.T = x->shape[1];
     p.C = x->shape[2];
     p.O = weight->shape[0];
@@ -138,7 +160,7 @@ bool projection_apply(const struct tensor *x, const struct tensor *weight, const
         return true;
     size_t products = size_multiply(size_multiply(p.T, p.C), p.O);
     bool parallel = size_multiply(x->shape[0], products) >= PARALLEL_PRODUCTS_MIN;
-    p.f32_in_f64 = x->dtype == DTYPE_F32 && products <= F32_IN_F64_PRODUCTS_MAX;
+    p.f32_in_f64 = x->dtype == DTYPE_F32 && products <= F32_IN_F64_PRODUCTS_MAX && !row_invariant;
     size_t items = x->shape[0];
     if (p.f32_in_f64) { /* each token is computed by itself, so items need not have tiles of their own */
         p.T *= items;

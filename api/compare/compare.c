@@ -44,6 +44,7 @@ static bool decode(const struct api_request *sent, struct arena *arena, struct c
         return false;
     struct request *request = &ret->comparison->request;
     request->dtype = DTYPE_F64; /* what is compared is the convention, not our rounding */
+    request->row_invariant = false;
     memset(request->results, 0, sizeof request->results);
     request->select = (struct request_select){0};
     if (!plan_resolve(request, ret->plan, err))

@@ -259,7 +259,7 @@ static bool finish_output(struct slice *slice, struct variant *variant, size_t f
         const size_t from[3] = {plan->B, count, width}, to[3] = {plan->B, count, plan->weight_shape[PROJECTION_OUTPUT][0]};
         struct tensor x = tensor_contiguous(slice->heads, DTYPE_F64, 3, from);
         struct tensor out = tensor_contiguous(slice->buffers[RESULT_OUTPUT], DTYPE_F64, 3, to);
-        return projection_apply(&x, &evaluation->weights[PROJECTION_OUTPUT], &evaluation->biases[PROJECTION_OUTPUT],
+        return projection_apply(&x, &evaluation->weights[PROJECTION_OUTPUT], &evaluation->biases[PROJECTION_OUTPUT], false,
                                 variant->executor, &out, err);
     }
     for (size_t b = 0; b < plan->B; b++)

@@ -398,6 +398,17 @@ static bool decode_precision(const struct decoder *d, const json_t *value)
     return true;
 }
 
+static bool decode_numerics(const struct decoder *d, const json_t *value)
+{
+    static const char *const choices[] = {"default", "row_invariant", NULL};
+    size_t choice = 0;
+    if (!document_choice(d->extract, value, d->pointer, choices, &choice, d->err))
+        return false;
+    d->request->has_numerics = true;
+    d->request->row_invariant = choice == 1;
+    return true;
+}
+
 static bool decode_return(const struct decoder *d, const json_t *value)
 {
     return return_read(d->extract, value, d->request, d->err);
@@ -489,6 +500,7 @@ static const struct field fields[] = {
     {.name = "lse_base", .decode = decode_lse_base},
     {.name = "seed", .decode = decode_seed},
     {.name = "precision", .decode = decode_precision},
+    {.name = "numerics", .decode = decode_numerics},
     {.name = "return", .decode = decode_return},
     {.name = "top", .decode = decode_top},
     {.name = "pool", .decode = decode_pool},

@@ -286,6 +286,8 @@ void conventions_write_applied(struct writer *writer, const struct evaluation *e
     write_reductions(writer, request);
     write_select(writer, &request->select);
     write_name(writer, ",\"precision\":\"", element_dtype_name(plan->dtype));
+    if (request->has_numerics)
+        write_name(writer, ",\"numerics\":\"", request->row_invariant ? "row_invariant" : "default");
     if (request->has_seed)
         write_draws(writer, plan);
     writer_add(writer, "}");

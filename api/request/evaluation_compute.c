@@ -42,7 +42,8 @@ static bool project(struct evaluation *evaluation, enum request_projection which
         return true;
     struct tensor x = batched(from, plan->dtype, plan->B, tokens, plan->weight_shape[which][1]);
     struct tensor out = batched(to, plan->dtype, plan->B, tokens, plan->weight_shape[which][0]);
-    return projection_apply(&x, &evaluation->weights[which], &evaluation->biases[which], executor, &out, err);
+    return projection_apply(&x, &evaluation->weights[which], &evaluation->biases[which], plan->request->row_invariant, executor,
+                            &out, err);
 }
 
 /* Tokens to query, key and value. */

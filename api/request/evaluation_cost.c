@@ -265,6 +265,7 @@ static void set_attention(struct evaluation *evaluation)
         .alibi_slopes = evaluation->alibi_slopes,
         .sinks = evaluation->sinks,
         .lse_base_2 = plan->request->lse_base_2,
+        .row_invariant = plan->request->row_invariant,
     };
     evaluation_set_rules(evaluation);
     evaluation_bias_set(evaluation);

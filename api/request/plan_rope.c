@@ -243,6 +243,11 @@ static bool resolve_scaling(struct plan *plan, struct error *err)
     if (!resolve_original(plan, err) || !check_type(plan, err))
         return false;
     bool own_lengths = rope_scaling_uses_length(scaling) && !rope->has_length;
+    if (own_lengths && plan->request->row_invariant)
+        return error_set_at(err, ERROR_INVALID, "/rope/length",
+                            "length is missing: with numerics \"row_invariant\" rope_type \"%s\" needs it, since otherwise its "
+                            "frequencies follow from the last position of each request",
+                            rope_type_names[scaling->type]);
     plan->rope.frequency_sets = plan->rope.tables ? 0 : own_lengths ? plan->B : 1;
     plan->rope.attention_factor = rope->attention_factor > 0 ? rope->attention_factor : rope_scaling_attention_factor(scaling);
     return check_attention_factor(plan, err);

@@ -27,7 +27,12 @@
  *          need a few numbers a row, and pooled weights up to twice their own size for each worker.
  * Fails    no_memory, deadline; the results are then undefined.
  * Threads  reentrant. Tiles have fixed sizes, and sums over queries go in their order: the bits of an item don't depend on B, on
- *          the executor, or on which results are asked for. */
+ *          the executor, or on which results are asked for.
+ *
+ * row_invariant: the bits of a query's row, in every result that has one, depend on the query, on the keys and values that it may see,
+ * their indices, counted from the first of the item or sequence, and positions, and on nothing else: not on Tq, Tk, other queries, or
+ * what the masked keys hold. Float32 is then computed in float32 whatever its size, and few queries go through packed keys, too. Sums
+ * over queries (key_sums, pooled_weights) are of these rows. */
 #ifndef ATTND_CORE_ATTENTION_ATTENTION_H
 #define ATTND_CORE_ATTENTION_ATTENTION_H
 
@@ -72,6 +77,7 @@ struct attention_params {
     const double *alibi_slopes;         /* [H]; NULL: none */
     const double *sinks;                /* [H]; NULL: none */
     bool lse_base_2;                    /* lse is a logarithm to base 2, else natural */
+    bool row_invariant;                 /* see above */
 };
 
 /* The part of queries and keys that results with a number for each pair are stored of. No other result depends on it. */

@@ -91,7 +91,7 @@ static void NAME(keys_elsewhere)(struct NAME(state) *state, size_t first, size_t
 static bool NAME(tile_is_full)(const struct NAME(state) *state, const struct NAME(tile) *tile)
 {
     const struct attention_plan *plan = state->plan;
-    if (!plan->raw_scores || plan->split_kv || !plan->kernels->product_tells_max || tile->count % plan->key_panel != 0)
+    if (!plan->raw_scores || plan->split_kv || !plan->kernels->product_is_chain || tile->count % plan->key_panel != 0)
         return false;
     for (size_t r = tile->row; r < tile->row + tile->rows; r++)
         if (state->rows[r]->begin > tile->first || state->rows[r]->end < tile->first + tile->count || state->rows[r]->by_key)

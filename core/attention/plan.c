@@ -54,6 +54,8 @@ static bool can_split_kv(const struct attention_plan *plan)
     bool narrow = plan->work == DTYPE_F32;
     size_t panel = narrow ? plan->kernels->panel_columns_f32 : plan->kernels->panel_columns_f64;
     bool kernel = narrow ? plan->kernels->dots_f32 != NULL : plan->kernels->dots_f64 != NULL;
+    if (plan->params->row_invariant) /* dots are summed up, and splits merged, in an order of their own */
+        return false;
     if (!kernel || plan->work != plan->params->query.dtype || plan->Hkv == 0 || plan->H == 0 || plan->Tq == 0 || plan->Tk == 0)
         return false;
     if (plan->params->sequences != NULL) /* how long they are is not known when memory is planned */
@@ -101,7 +103,7 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
     *plan = (struct attention_plan){
         .params = params,
         .results = results,
-        .kernels = kernels_in_use(),
+        .kernels = params->row_invariant ? kernels_row_invariant() : kernels_in_use(),
         .executor = executor,
         .B = params->query.shape[0],
         .H = params->query.shape[1],
@@ -112,7 +114,7 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
         .Dv = params->value.shape[3],
     };
     size_t products = size_multiply(size_multiply(plan->Tq, plan->Tk), size_add(plan->D, plan->Dv));
-    bool f32_in_f64 = params->query.dtype == DTYPE_F32 && products <= F32_IN_F64_PRODUCTS_MAX;
+    bool f32_in_f64 = params->query.dtype == DTYPE_F32 && products <= F32_IN_F64_PRODUCTS_MAX && !params->row_invariant;
     bool parallel = size_multiply(size_multiply(plan->B, plan->H), products) >= PARALLEL_PRODUCTS_MIN;
     plan->runner = parallel ? executor : NULL;
     plan->precision = f32_in_f64 ? ATTENTION_F32_IN_F64 : params->query.dtype == DTYPE_F64 ? ATTENTION_F64 : ATTENTION_F32;

@@ -65,7 +65,7 @@ static void NAME(store_stage)(const struct NAME(state) *state, const struct NAME
     }
 }
 
-/* The same for a stage before the mask; scores that overflowed are computed again in double. */
+/* The same for a stage before the mask; scores that overflowed are computed again in double, each by itself. */
 static void NAME(store_stage_exact)(const struct NAME(state) *state, const struct NAME(tile) *tile, const struct tensor *t,
                                     bool capped)
 {
@@ -81,6 +81,8 @@ static void NAME(store_stage_exact)(const struct NAME(state) *state, const struc
             continue;
         ELEMENT *to = NAME(selected_row)(state, t, r);
         for (size_t j = first; j < end; j++) {
+            if (isfinite(NAME(score_row)(state, tile, r)[j - tile->first]))
+                continue;
             size_t h = NAME(row_head)(state, r), i = NAME(row_query)(state, r);
             double score = exact_score(plan, block->b, h, i, j);
             ptrdiff_t at = (ptrdiff_t)(j - plan->selection.key_first) * t->stride[3];
@@ -153,14 +155,14 @@ static void NAME(stage_alibi)(struct NAME(state) *state, size_t r, size_t first,
     const struct attention_params *params = state->plan->params;
     int64_t position = positions_at(&params->query_positions, block->b, NAME(row_query)(state, r));
     double slope = params->alibi_slopes[NAME(row_head)(state, r)];
-    if (params->key_positions.given == NULL && count > 0) {
-        double distance = (double)position - (double)positions_at(&params->key_positions, block->b, first);
-        state->plan->kernels->KERNEL(alibi_row)(row, count, distance, slope);
-        return;
+    size_t step = params->key_positions.given == NULL ? count : 1; /* keys in a row; the kernel rounds one as it does many */
+    for (size_t j = 0; j < count; j += step) {
+        double distance = (double)position - (double)positions_at(&params->key_positions, block->b, first + j);
+        state->plan->kernels->KERNEL(alibi_row)(row + j, step, distance, slope);
     }
-    for (size_t j = 0; j < count; j++)
-        row[j] -= (REAL)(slope * fabs((double)position - (double)positions_at(&params->key_positions, block->b, first + j)));
 }
+
+#define ADDS_NOTHING ((REAL)-0.0) /* not even to -0, which 0 makes 0 */
 
 /* Leaves out what the rules mask within row r's range, for keys [first, first + count): -infinity in `copy`. */
 static void NAME(mask_by_key)(const struct NAME(state) *state, size_t r, size_t first, size_t count, REAL copy[KEY_TILE],
@@ -170,7 +172,7 @@ static void NAME(mask_by_key)(const struct NAME(state) *state, size_t r, size_t 
     attention_row_keeps(state->plan, state->block->b, NAME(row_query)(state, r), first, count, keep);
     for (size_t j = 0; j < count; j++) {
         bool masked = keep[j] == 0 || (mask->keep != NULL && mask->keep[j] == 0);
-        copy[j] = masked ? MINUS_INFINITY : mask->add != NULL ? mask->add[j] : 0;
+        copy[j] = masked ? MINUS_INFINITY : mask->add != NULL ? mask->add[j] : ADDS_NOTHING;
     }
     mask->keep = NULL;
     mask->add = copy;
@@ -194,7 +196,7 @@ static void NAME(mask_of_row)(const struct NAME(state) *state, size_t r, size_t 
     for (size_t j = 0; j < count; j++) {
         ptrdiff_t at = (ptrdiff_t)(first + j) * t->stride[3];
         if (t->dtype == DTYPE_BOOL)
-            copy[j] = ((const unsigned char *)row)[at] == 0 ? MINUS_INFINITY : 0;
+            copy[j] = ((const unsigned char *)row)[at] == 0 ? MINUS_INFINITY : ADDS_NOTHING;
         else
             copy[j] = (REAL)((const ELEMENT *)row)[at];
     }

@@ -31,6 +31,12 @@ const struct kernels *kernels_in_use(void)
     return chosen != NULL ? chosen : kernels_at(0);
 }
 
+const struct kernels *kernels_row_invariant(void)
+{
+    const struct kernels *kernels = kernels_in_use();
+    return kernels->product_is_chain ? kernels : &kernels_portable;
+}
+
 bool kernels_choose(const char *name)
 {
     for (size_t i = 0; kernels_at(i) != NULL; i++) {

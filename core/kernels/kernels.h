@@ -2,7 +2,8 @@
  *
  * Products   c (+)= alpha * a.b with the right operand packed into panels. On avx512, avx2 and neon each element is one chain of
  *            fused multiply-adds over the depth, so its bits don't depend on which rows and columns are computed along with
- *            it. generic hands the product to OpenBLAS, which has kernels for every processor.
+ *            it. generic hands the product to OpenBLAS, which has kernels for every processor, and none for such a promise:
+ *            there portable, the same chains in what every processor has, stands in where it is asked for.
  * Rows       work in place on one row of scores. A sum has row_step partial sums, and a column alone decides which of them takes
  *            an element: so a row's bits don't depend on the rows beside it.
  * Kernels check nothing. Threads: reentrant, but for kernels_choose. */
@@ -20,7 +21,7 @@
  * `depth` rows of panel_columns contiguous numbers, missing columns as 0; rows of a wider matrix can be panels in place.
  * Whole panels of c are written.
  *
- * ret_max, where the table's product_tells_max: the largest element of each row of c, the last panel's missing columns
+ * ret_max, where the table's product_is_chain: the largest element of each row of c, the last panel's missing columns
  * included; anything where one is NaN. rows <= rows_f32 then. */
 struct kernel_product_f32 {
     size_t rows, columns, depth; /* depth <= KERNEL_DEPTH_MAX */
@@ -96,7 +97,7 @@ struct kernels {
     void (*product_f32)(const struct kernel_product_f32 *product);
     void (*product_f64)(const struct kernel_product_f64 *product);
 
-    bool product_tells_max;
+    bool product_is_chain; /* as above; it then tells the rows' maxima, too */
 
     /* NULL: none; keys are to be packed. */
     void (*dots_f32)(const struct kernel_dots_f32 *dots);
@@ -142,7 +143,7 @@ struct kernels {
     void (*alibi_row_f32)(float *row, size_t count, double distance, double slope);
     void (*alibi_row_f64)(double *row, size_t count, double distance, double slope);
 
-    /* to[j] = from[j] * factor; `to` may be `from`. True where all that is written is finite. streaming: past the caches,
+    /* to[j] = from[j] * factor, or 0 for -0; `to` may be `from`. True where all that is written is finite. streaming: past the caches,
      * for what is not soon read again; streaming_done puts all such stores of the thread before those that follow. */
     bool (*scale_row_f32)(float *to, const float *from, size_t count, float factor);
     bool (*scale_row_f64)(double *to, const double *from, size_t count, double factor);
@@ -161,6 +162,11 @@ struct kernels {
 
 /* The table in use: the fastest that this processor runs, unless another was chosen. Static. */
 const struct kernels *kernels_in_use(void);
+
+/* The same, or where its products are OpenBLAS's the portable one: with it an element of a product, and a row that is summed up, has the
+ * same bits whatever is computed along with it. Static. */
+const struct kernels *kernels_row_invariant(void);
+extern const struct kernels kernels_portable;
 
 /* Uses the table of that name from now on; false where this processor or this build has none. Call before any computation,
  * from one thread. */

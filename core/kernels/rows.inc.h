@@ -12,13 +12,13 @@ static bool NAME(scale_row)(REAL *to, const REAL *from, size_t count, REAL facto
     NAME(lanes) nonfinite = {0}; /* 0 while all is finite, NaN after */
     size_t j = 0;
     for (; j + LANES <= count; j += LANES) {
-        NAME(lanes) x = NAME(load)(from + j) * factor;
+        NAME(lanes) x = NAME(load)(from + j) * factor + (REAL)0;
         nonfinite += x * (REAL)0;
         NAME(store)(to + j, x);
     }
     bool finite = NAME(all_zero)(nonfinite);
     for (; j < count; j++) {
-        to[j] = from[j] * factor;
+        to[j] = from[j] * factor + (REAL)0;
         finite &= to[j] - to[j] == 0;
     }
     return finite;

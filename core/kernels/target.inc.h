@@ -18,6 +18,10 @@
 #define VECTOR_BYTES 16 /* 32 registers */
 #define VECTORS 4
 #define ROWS 6
+#elif defined KERNEL_PORTABLE
+#define VECTOR_BYTES 16 /* 16 registers, as every x86-64 has */
+#define VECTORS 2
+#define ROWS 6
 #else
 #define VECTOR_BYTES 16
 #define VECTORS 4

@@ -334,6 +334,7 @@ static void check_conventions(const struct checking *c)
     check_applied(c, "mask", !answer->mask.present ? json_null() : json_string(answer->mask.is_bool ? "boolean" : "additive"));
     check_applied(c, "mask_semantics", semantics == NULL ? json_string("keep") : json_incref(semantics));
     check_applied(c, "precision", json_string(answer->is_f32 ? "float32" : "float64"));
+    check_applied(c, "numerics", json_incref(answer_field(answer, "numerics")));
     check_applied(c, "layout",
                   answer->rank4 ? json_string(answer->thd            ? "thd"
                                               : answer->tokens_first ? "bthd"

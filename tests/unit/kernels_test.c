@@ -10,6 +10,15 @@
 #include "core/kernels/kernels.h"
 #include "tests/support/draw.h"
 
+/* The tables that this processor runs, and the portable one, which is not chosen by name. */
+static const struct kernels *table_at(size_t i)
+{
+    size_t count = 0;
+    while (kernels_at(count) != NULL)
+        count++;
+    return i == count ? &kernels_portable : kernels_at(i);
+}
+
 #define ROWS 29
 #define COLUMNS 150
 #define C_STRIDE 600 /* whole panels fit */
@@ -36,7 +45,7 @@ static void exp_is_within_two_ulps(void **state)
     (void)state;
     const char *step_text = getenv("EXP_STEP");
     uint32_t step = step_text == NULL ? 251 : (uint32_t)strtoul(step_text, NULL, 10);
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+    for (size_t table = 0; table_at(table) != NULL; table++) {
         double worst = 0;
         for (uint64_t first = 0x80000000U; first < 0xff800000U; first += (uint64_t)16 * step) {
             float row[16], in[16];
@@ -44,12 +53,12 @@ static void exp_is_within_two_ulps(void **state)
                 uint64_t bits = first + i * step;
                 in[i] = row[i] = float_of(bits > 0xff800000U ? 0xff800000U : (uint32_t)bits);
             }
-            (void)kernels_at(table)->exp_row_f32(row, 16, 0);
+            (void)table_at(table)->exp_row_f32(row, 16, 0);
             for (size_t i = 0; i < 16; i++)
                 if (row[i] != 0 || exp((double)in[i]) > 1.000001 * (double)FLT_MIN)
                     worst = fmax(worst, ulps(row[i], exp((double)in[i])));
         }
-        print_message("%s: exp within %.3f ulp\n", kernels_at(table)->name, worst);
+        print_message("%s: exp within %.3f ulp\n", table_at(table)->name, worst);
         assert_true(worst <= 2);
     }
 }
@@ -57,7 +66,7 @@ static void exp_is_within_two_ulps(void **state)
 static void exp_of_doubles_is_within_two_ulps(void **state)
 {
     (void)state;
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+    for (size_t table = 0; table_at(table) != NULL; table++) {
         struct draw draw = {table + 1};
         double worst = 0;
         for (size_t i = 0; i < 400000; i++) {
@@ -66,7 +75,7 @@ static void exp_of_doubles_is_within_two_ulps(void **state)
             row[0] = row[10] = x;
             for (size_t j = 1; j < 10; j++)
                 row[j] = -INFINITY;
-            (void)kernels_at(table)->exp_row_f64(row, 11, 0);
+            (void)table_at(table)->exp_row_f64(row, 11, 0);
             long double exact = expl((long double)x);
             double place = nextafter((double)exact, INFINITY) - (double)exact;
             assert_true(row[0] == row[10] && row[1] == 0);
@@ -74,7 +83,7 @@ static void exp_of_doubles_is_within_two_ulps(void **state)
                 continue;
             worst = fmax(worst, (double)(fabsl((long double)row[0] - exact) / (long double)place));
         }
-        print_message("%s: exp of doubles within %.3f ulp\n", kernels_at(table)->name, worst);
+        print_message("%s: exp of doubles within %.3f ulp\n", table_at(table)->name, worst);
         assert_true(worst <= 2);
     }
 }
@@ -82,13 +91,13 @@ static void exp_of_doubles_is_within_two_ulps(void **state)
 static void exp_takes_rows_of_any_length(void **state)
 {
     (void)state;
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+    for (size_t table = 0; table_at(table) != NULL; table++) {
         for (size_t count = 0; count <= 40; count++) {
             float row[41];
             double sum = 0;
             for (size_t i = 0; i <= count; i++)
                 row[i] = i == 1 ? -INFINITY : -(float)i / 3;
-            float got = kernels_at(table)->exp_row_f32(row, count, 0.5F);
+            float got = table_at(table)->exp_row_f32(row, count, 0.5F);
             for (size_t i = 0; i < count; i++) {
                 double exact = i == 1 ? 0 : exp((double)(-(float)i / 3) - 0.5);
                 assert_true(fabs((double)row[i] - exact) <= 2e-7);
@@ -105,8 +114,8 @@ static void exp_tells_what_is_not_finite(void **state)
 {
     (void)state;
     static const float nonfinite[] = {INFINITY, -INFINITY, NAN};
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
-        const struct kernels *kernels = kernels_at(table);
+    for (size_t table = 0; table_at(table) != NULL; table++) {
+        const struct kernels *kernels = table_at(table);
         for (size_t at = 0; at < 32; at++) {
             float row[32], same[32];
             double wide[32], same_wide[32];
@@ -130,22 +139,22 @@ static void softcap_follows_tanh(void **state)
 {
     (void)state;
     static const float caps[] = {0.5F, 1, 30, 1e10F};
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+    for (size_t table = 0; table_at(table) != NULL; table++) {
         double worst = 0;
         for (size_t c = 0; c < sizeof caps / sizeof caps[0]; c++) {
             for (int i = -4000; i <= 4000; i += 17) {
                 float row[17], in[17];
                 for (int j = 0; j < 17; j++)
                     in[j] = row[j] = caps[c] * (float)(i + j) / 500;
-                kernels_at(table)->softcap_row_f32(row, 17, caps[c]);
+                table_at(table)->softcap_row_f32(row, 17, caps[c]);
                 for (size_t j = 0; j < 17; j++)
                     worst = fmax(worst, ulps(row[j], (double)caps[c] * tanh((double)in[j] / (double)caps[c])));
             }
         }
-        print_message("%s: softcap within %.3f ulp\n", kernels_at(table)->name, worst);
+        print_message("%s: softcap within %.3f ulp\n", table_at(table)->name, worst);
         assert_true(worst <= 4);
         float nonfinite[3] = {INFINITY, -INFINITY, NAN};
-        kernels_at(table)->softcap_row_f32(nonfinite, 3, 2);
+        table_at(table)->softcap_row_f32(nonfinite, 3, 2);
         assert_true(isnan(nonfinite[0]) && isnan(nonfinite[1]) && isnan(nonfinite[2]));
     }
 }
@@ -154,8 +163,8 @@ static void softcap_follows_tanh(void **state)
 static void scale_writes_its_row_alone(void **state)
 {
     (void)state;
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
-        const struct kernels *kernels = kernels_at(table);
+    for (size_t table = 0; table_at(table) != NULL; table++) {
+        const struct kernels *kernels = table_at(table);
         for (size_t count = 0; count <= 70; count++) {
             for (size_t at = 0; at < 16; at++) {
                 float from[70], to[100] = {0}, streamed[100] = {0};
@@ -210,12 +219,12 @@ static void mask_row_against_loop(const struct kernels *kernels, struct draw *dr
 static void masks_agree_with_loops(void **state)
 {
     (void)state;
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+    for (size_t table = 0; table_at(table) != NULL; table++) {
         struct draw draw = {table + 1};
-        assert_true(MASK_COLUMNS % kernels_at(table)->row_step_f32 == 0);
-        assert_true(MASK_COLUMNS % kernels_at(table)->row_step_f64 == 0);
+        assert_true(MASK_COLUMNS % table_at(table)->row_step_f32 == 0);
+        assert_true(MASK_COLUMNS % table_at(table)->row_step_f64 == 0);
         for (size_t i = 0; i < 20000; i++)
-            mask_row_against_loop(kernels_at(table), &draw);
+            mask_row_against_loop(table_at(table), &draw);
     }
 }
 
@@ -223,8 +232,8 @@ static void finite_row_finds_each_element(void **state)
 {
     (void)state;
     static const float nonfinite[] = {INFINITY, -INFINITY, NAN};
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
-        const struct kernels *kernels = kernels_at(table);
+    for (size_t table = 0; table_at(table) != NULL; table++) {
+        const struct kernels *kernels = table_at(table);
         for (size_t count = 0; count <= 70; count++) {
             float row[70];
             double wide[70];
@@ -261,7 +270,7 @@ static void product_of(const struct kernels *kernels, size_t rows, size_t column
             panels[j / panel * depth * panel + k * panel + j % panel] = (float)draw_normal(&draw);
     for (size_t i = 0; i < rows * C_STRIDE; i++)
         c[i] = 1;
-    bool tells_max = kernels->product_tells_max && rows <= kernels->rows_f32;
+    bool tells_max = kernels->product_is_chain && rows <= kernels->rows_f32;
     float max[ROWS] = {0};
     const struct kernel_product_f32 product = {
         .rows = rows,
@@ -302,18 +311,18 @@ static void products_agree_with_loops(void **state)
 {
     (void)state;
     static const size_t depths[] = {0, 1, 7, 64, 512};
-    for (size_t table = 0; kernels_at(table) != NULL; table++)
+    for (size_t table = 0; table_at(table) != NULL; table++)
         for (size_t rows = 1; rows <= ROWS; rows += 1)
             for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++)
-                product_of(kernels_at(table), rows, rows % 2 == 0 ? COLUMNS : rows, depths[d], rows % 3 == 0);
+                product_of(table_at(table), rows, rows % 2 == 0 ? COLUMNS : rows, depths[d], rows % 3 == 0);
 }
 
 /* An element's bits don't depend on what is computed beside it: what attention's bit-equality rests on. */
 static void products_of_ours_are_chains(void **state)
 {
     (void)state;
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
-        const struct kernels *kernels = kernels_at(table);
+    for (size_t table = 0; table_at(table) != NULL; table++) {
+        const struct kernels *kernels = table_at(table);
         size_t panel = kernels->panel_columns_f32;
         if (panel == 0) /* OpenBLAS's: tiles of one shape see to it there */
             continue;
@@ -352,8 +361,8 @@ static void products_of_ours_are_chains(void **state)
 static void entropy_goes_with_exp(void **state)
 {
     (void)state;
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
-        const struct kernels *kernels = kernels_at(table);
+    for (size_t table = 0; table_at(table) != NULL; table++) {
+        const struct kernels *kernels = table_at(table);
         for (size_t masked = 0; masked < 3; masked++) {
             float row[64], same[64], terms;
             double wide[64], same_wide[64], wide_terms, exact = 0;
@@ -385,8 +394,8 @@ static void columns_agree_with_loops(void **state)
         wide[i] = (double)(rows[i] = (float)draw_unit(&draw));
     for (size_t r = 0; r < ROWS; r++)
         factors[r] = draw_unit(&draw);
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
-        const struct kernels *kernels = kernels_at(table);
+    for (size_t table = 0; table_at(table) != NULL; table++) {
+        const struct kernels *kernels = table_at(table);
         for (size_t count = 0; count <= COLUMNS; count += 1 + count / 3) {
             double sums[COLUMNS + 1] = {0}, parts[COLUMNS + 1] = {0}, largest[COLUMNS + 1] = {0}, same[COLUMNS + 1] = {0};
             kernels->add_columns_f32(sums, rows, ROWS, factors, count);
@@ -413,14 +422,14 @@ static void find_above_finds_each_element(void **state)
     (void)state;
     float row[70] = {0};
     double wide[70] = {0};
-    for (size_t table = 0; kernels_at(table) != NULL; table++) {
+    for (size_t table = 0; table_at(table) != NULL; table++) {
         for (size_t at = 0; at < 70; at++) {
             row[at] = 2, wide[at] = 2;
             for (size_t first = 0; first < 70; first += 3) {
                 size_t want = first <= at ? at : 70;
-                assert_int_equal(kernels_at(table)->find_above_f32(row, first, 70, 1), want);
-                assert_int_equal(kernels_at(table)->find_above_f64(wide, first, 70, 1), want);
-                assert_int_equal(kernels_at(table)->find_above_f32(row, first, 70, 2), 70);
+                assert_int_equal(table_at(table)->find_above_f32(row, first, 70, 1), want);
+                assert_int_equal(table_at(table)->find_above_f64(wide, first, 70, 1), want);
+                assert_int_equal(table_at(table)->find_above_f32(row, first, 70, 2), 70);
             }
             row[at] = 0, wide[at] = 0;
         }

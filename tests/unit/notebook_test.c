@@ -77,7 +77,7 @@ static struct tensor project(struct view_pool *pool, struct random *random, cons
     struct tensor ret = view_contiguous(pool, x->dtype, 3, (const size_t[]){4, 8, 16});
     random_linear(random, &weight);
     error_init(&err);
-    assert_true(projection_apply(x, &weight, &no_bias, NULL, &ret, &err));
+    assert_true(projection_apply(x, &weight, &no_bias, false, NULL, &ret, &err));
     return ret;
 }
 

@@ -16,6 +16,7 @@ struct layer {
     struct view_pool pool;
     struct tensor x, weight, bias, ret;
     size_t B, T, C, O;
+    bool row_invariant;
     char text[100];
 };
 
@@ -51,7 +52,7 @@ static void apply(struct layer *l, const struct executor *executor)
 {
     struct error err;
     error_init(&err);
-    if (!projection_apply(&l->x, &l->weight, &l->bias, executor, &l->ret, &err))
+    if (!projection_apply(&l->x, &l->weight, &l->bias, l->row_invariant, executor, &l->ret, &err))
         fail_msg("%s: %s", l->text, err.text);
     assert_int_equal(err.code, ERROR_NONE);
 }
@@ -84,9 +85,11 @@ static void sizes_across_tile_edges(void **state)
     (void)state;
     static const size_t sizes[][4] = {{1, 1, 1, 1},     {1, 2, 3, 4},      {2, 127, 5, 7},   {2, 128, 32, 16}, {3, 129, 33, 17},
                                       {1, 300, 80, 64}, {1, 257, 512, 24}, {2, 40, 1500, 3}, {1, 3, 64, 1000}, {5, 1, 16, 48}};
-    for (size_t k = 0; k < 4 * sizeof sizes / sizeof *sizes; k++) {
+    for (size_t k = 0; k < 8 * sizeof sizes / sizeof *sizes; k++) {
         struct layer l;
-        layer_init(&l, k % 2 ? DTYPE_F64 : DTYPE_F32, sizes[k / 4], k % 4 >= 2, k);
+        layer_init(&l, k % 2 ? DTYPE_F64 : DTYPE_F32, sizes[k / 8], k % 4 >= 2, k);
+        l.row_invariant = k % 8 >= 4;
+        kernel_in_turn(k / 8);
         apply(&l, NULL);
         check_against_oracle(&l);
         layer_done(&l);
@@ -102,6 +105,7 @@ static void drawn_sizes(void **state)
                            draw_size(&draw, 1, 100)};
         struct layer l;
         layer_init(&l, seed % 2 ? DTYPE_F64 : DTYPE_F32, sizes, draw_chance(&draw, 0.5), seed);
+        l.row_invariant = draw_chance(&draw, 0.5);
         apply(&l, NULL);
         check_against_oracle(&l);
         layer_done(&l);
@@ -117,6 +121,7 @@ static void dimensions_of_zero(void **state)
         for (unsigned k = 0; k < 4; k++) {
             struct layer l;
             layer_init(&l, k % 2 ? DTYPE_F64 : DTYPE_F32, sizes, k >= 2, zero);
+            l.row_invariant = zero % 3 == 0;
             apply(&l, NULL);
             check_against_oracle(&l);
             layer_done(&l);
@@ -146,6 +151,34 @@ static void items_alone_and_in_a_batch_are_bit_equal(void **state)
     }
 }
 
+/* row_invariant: tokens [first, first + count) of the only item, as part of an item of their own. */
+static void tokens_alone_and_among_others_are_bit_equal(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct draw draw = {seed};
+        const size_t sizes[4] = {1, draw_size(&draw, 1, 300), draw_size(&draw, 1, draw_chance(&draw, 0.3) ? 600 : 140),
+                                 draw_size(&draw, 1, 100)};
+        struct layer l;
+        kernel_in_turn(seed);
+        layer_init(&l, seed % 2 ? DTYPE_F64 : DTYPE_F32, sizes, draw_chance(&draw, 0.5), seed);
+        l.row_invariant = true;
+        apply(&l, NULL);
+        for (size_t part = 0; part < 4; part++) {
+            struct layer alone = l;
+            size_t first = draw_size(&draw, 0, l.T - 1);
+            alone.T = draw_chance(&draw, 0.5) ? 1 : draw_size(&draw, 1, l.T - first);
+            alone.x = view_slice(&l.x, 1, first, alone.T);
+            alone.ret = view_contiguous(&l.pool, l.ret.dtype, 3, (const size_t[]){1, alone.T, l.O});
+            apply(&alone, NULL);
+            struct tensor mine = view_slice(&l.ret, 1, first, alone.T);
+            if (memcmp(mine.data, alone.ret.data, alone.T * l.O * dtype_bytes(l.ret.dtype)) != 0)
+                fail_msg("%s: tokens %zu to %zu have other bits alone", l.text, first, first + alone.T);
+        }
+        layer_done(&l);
+    }
+}
+
 static void executors_are_bit_equal(void **state)
 {
     (void)state;
@@ -155,6 +188,7 @@ static void executors_are_bit_equal(void **state)
         struct layer l, spread;
         layer_init(&l, k % 2 ? DTYPE_F64 : DTYPE_F32, sizes, true, k);
         layer_init(&spread, k % 2 ? DTYPE_F64 : DTYPE_F32, sizes, true, k);
+        l.row_invariant = spread.row_invariant = k < 2;
         struct worker_pool workers;
         worker_pool_init(&workers, worker_counts[k / 2]);
         workers.backwards = k % 2 == 1;
@@ -179,7 +213,7 @@ static void every_stop_is_a_deadline(void **state)
             worker_pool_init(&workers, worker_count);
             workers.stop_after = stop_after;
             error_init(&err);
-            bool done = projection_apply(&l.x, &l.weight, &l.bias, &workers.executor, &l.ret, &err);
+            bool done = projection_apply(&l.x, &l.weight, &l.bias, l.row_invariant, &workers.executor, &l.ret, &err);
             if (workers.asked <= stop_after) {
                 assert_true(done && stop_after > 1);
                 break;
@@ -196,9 +230,10 @@ static void nan_stays_in_its_place(void **state)
 {
     (void)state;
     const size_t sizes[4] = {1, 140, 20, 24};
-    for (unsigned k = 0; k < 4; k++) {
+    for (unsigned k = 0; k < 8; k++) {
         struct layer l;
-        layer_init(&l, k % 2 ? DTYPE_F64 : DTYPE_F32, sizes, k >= 2, k);
+        layer_init(&l, k % 2 ? DTYPE_F64 : DTYPE_F32, sizes, k % 4 >= 2, k);
+        l.row_invariant = k >= 4;
         const double nan = NAN;
         struct tensor token = view_slice(&l.x, 1, 131, 1), weight = view_slice(&l.weight, 0, 7, 1);
         token = view_slice(&token, 2, 19, 1);
@@ -221,7 +256,7 @@ int main(void)
         cmocka_unit_test(sizes_across_tile_edges), cmocka_unit_test(drawn_sizes),
         cmocka_unit_test(dimensions_of_zero),      cmocka_unit_test(items_alone_and_in_a_batch_are_bit_equal),
         cmocka_unit_test(executors_are_bit_equal), cmocka_unit_test(every_stop_is_a_deadline),
-        cmocka_unit_test(nan_stays_in_its_place),
+        cmocka_unit_test(nan_stays_in_its_place),  cmocka_unit_test(tokens_alone_and_among_others_are_bit_equal),
     };
     return cmocka_run_group_tests(tests, core_setup, NULL);
 }
