@@ -173,7 +173,7 @@ struct request {
 
     bool has_seed;
     uint64_t seed;
-    enum dtype dtype;   /* DTYPE_F32 or DTYPE_F64 */
+    enum dtype dtype;                 /* DTYPE_F32 or DTYPE_F64 */
     bool has_numerics, row_invariant; /* core/attention/attention.h; else whatever is fastest */
 
     bool results[RESULTS];

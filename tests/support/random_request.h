@@ -88,7 +88,8 @@ struct random_request {
     size_t C, context_C, value_C; /* features of the tokens */
     size_t output_size;           /* features of the output projection, where there is one */
 
-    bool is_f64; /* precision float64 */
+    bool is_f64;          /* precision float64 */
+    const char *numerics; /* NULL: left out */
     bool has_seed;
     uint64_t draw_seed; /* the field; the request's own is random_request_init's */
     bool has_head_size, has_num_heads, has_num_kv_heads, has_layout;

@@ -199,6 +199,8 @@ static void write_structure(const struct random_request *c, struct fields *field
         field_format(fields, "\"layout\":\"%s\"", c->thd ? "thd" : c->heads_first ? "bhtd" : "bthd");
     if (c->is_f64 || draw_chance(fields->draw, 0.1))
         field_format(fields, "\"precision\":\"%s\"", c->is_f64 ? "float64" : "float32");
+    if (c->numerics)
+        field_format(fields, "\"numerics\":\"%s\"", c->numerics);
     if (c->has_seed)
         field_format(fields, "\"seed\":%" PRIu64, c->draw_seed);
 }

@@ -100,16 +100,16 @@ static void tensor_change(struct part *p, struct tensor *tensor, struct draw *dr
 static void part_tensors(struct part *p, struct draw *draw)
 {
     struct attention_params *params = &p->c.params;
-    struct tensor *const inputs[] = {&params->query, &params->key, &params->value, &params->mask};
-    for (size_t k = 0; k < 4; k++) {
+    struct tensor *const inputs[] = {&params->query, &params->key, &params->value, &params->mask, &params->bias};
+    for (size_t k = 0; k < 5; k++) {
         size_t group = k == 1 || k == 2 ? p->group : 1;
         if (inputs[k]->data == NULL)
             continue;
         *inputs[k] = view_slice(inputs[k], 0, p->b, 1);
         *inputs[k] = view_slice(inputs[k], 1, p->first_head / group, p->heads / group);
-        *inputs[k] = group > 1 || k == 1 || k == 2 ? view_slice(inputs[k], 2, p->first_key, p->keys)
-                                                   : view_slice(inputs[k], 2, p->first_query, p->queries);
-        if (k == 3)
+        *inputs[k] = k == 1 || k == 2 ? view_slice(inputs[k], 2, p->first_key, p->keys)
+                                      : view_slice(inputs[k], 2, p->first_query, p->queries);
+        if (k >= 3)
             *inputs[k] = view_slice(inputs[k], 3, p->first_key, p->keys);
     }
     tensor_change(p, &params->key, draw);
@@ -154,6 +154,10 @@ static void part_rules(struct part *p)
     }
     if (params->alibi_slopes != NULL)
         params->alibi_slopes += p->first_head;
+    if (params->relative_bias.table != NULL)
+        params->relative_bias.table += p->first_head;
+    if (params->query_scales != NULL)
+        params->query_scales += p->b * params->query_scale_stride + p->first_query;
     if (params->sinks != NULL)
         params->sinks += p->first_head;
 }
@@ -296,7 +300,7 @@ static void check_drawn(uint64_t seed)
     struct case_results r;
     struct attention_dims dims = drawn_dims(&draw);
     unsigned options = draw_chance(&draw, 0.6) ? CASE_CAUSAL : 0;
-    for (unsigned option = 1; option <= CASE_RULES; option <<= 1)
+    for (unsigned option = 1; option <= CASE_TERMS; option <<= 1)
         options |= draw_chance(&draw, 0.12) ? option : 0;
     if ((options & CASE_SEQUENCES) || draw_chance(&draw, 0.2)) {
         options |= CASE_SEQUENCES;

@@ -186,6 +186,7 @@ function conventions(applied) {
     if (applied.lse_base === "2") out.push("lse to base 2");
     if (applied.num_kv_heads !== applied.num_heads) out.push(`${applied.num_heads} heads over ${applied.num_kv_heads}`);
     out.push(applied.precision);
+    if (applied.numerics === "row_invariant") out.push("row invariant");
     return out;
 }
 

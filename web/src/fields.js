@@ -48,6 +48,7 @@ export const FIELDS = [
     { name: "past_value", kind: "tensor", form: QKV, label: "Past value", more: true, hint: "JSON" },
     { name: "layout", options: [["", "B H T D"], ["bthd", "B T H D"], ["thd", "T H D"]], form: QKV, label: "Layout", more: true },
     { name: "precision", options: [["", "float32"], ["float64", "float64"]], form: BOTH, label: "Precision" },
+    { name: "numerics", options: [["", "fastest"], ["row_invariant", "row invariant"]], form: BOTH, label: "Numerics", more: true },
 ];
 
 export const FIELD_NAMES = new Set(FIELDS.map(({ name }) => name));

@@ -210,7 +210,7 @@ const ANY = true;
 const KNOWN = {
     ...Object.fromEntries(["query", "key", "value", "num_heads", "num_kv_heads", "layout", "past_key", "past_value", "x", "context", "value_context",
         "head_size", "causal", "query_offset", "query_positions", "key_positions", "query_lengths", "mask", "mask_semantics", "key_lengths", "window",
-        "cu_seqlens", "prefix_length", "chunk_size", "num_sink_tokens", "segment_ids", "span_ids", "scale", "query_scale", "bias", "softcap", "alibi", "sinks", "seed", "precision", "return",
+        "cu_seqlens", "prefix_length", "chunk_size", "num_sink_tokens", "segment_ids", "span_ids", "scale", "query_scale", "bias", "softcap", "alibi", "sinks", "seed", "precision", "numerics", "return",
         "top", "pool", "pool_by", "lse_base", "format", "decimals"].map((name) => [name, ANY])),
     projection: ["query", "key", "value", "output"],
     rope: ["style", "base", "scaling", "inverse_frequencies", "attention_factor", "cos", "sin", "dims", "length", "mrope_section", "mrope_interleaved",
