@@ -5,6 +5,7 @@
 
 #include "api/json/array_reader.h"
 #include "api/json/document.h"
+#include "api/json/string_array.h"
 #include "core/size.h"
 
 #define CHECKED_AT_ONCE 512 /* elements, on the stack */
@@ -14,6 +15,8 @@ bool array_check(const struct extract *extract, const struct json_array_text *ar
 {
     if (array->rank > TENSOR_RANK_MAX)
         return true;
+    if (array->kind == JSON_ARRAY_STRINGS)
+        return array->rank != 1 || string_array_check(extract, array, pointer, err);
     double unused[CHECKED_AT_ONCE];
     struct array_reader reader;
     array_reader_init(&reader, extract, array, array->kind == JSON_ARRAY_BOOLS ? DTYPE_BOOL : DTYPE_F64, pointer, err);

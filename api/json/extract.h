@@ -6,7 +6,8 @@
  *
  * An array is extracted where its first leaf is a number, a boolean or a non-finite form, or where it has no first leaf: that
  * is its first element's first element (and so on), so [[], "x"] has none. Arrays that begin otherwise, with an object, null or
- * any other string, stay, and arrays in them are extracted by the same rule.
+ * any other string, stay, and arrays in them are extracted by the same rule. Arrays of strings are extracted where they are
+ * "tokens", or "query" or "key" in it: labels, as many as there are tokens.
  * Non-finite forms are the strings "NaN" "nan" "Infinity" "inf" "-Infinity" "-inf" and the bare tokens NaN Infinity -Infinity
  * that Python's json writes.
  * In the document an array of one integer, the index, takes an extracted array's place: the text itself cannot hold such an
@@ -34,6 +35,7 @@ enum json_array_kind {
     JSON_ARRAY_EMPTY,   /* no leaf */
     JSON_ARRAY_NUMBERS, /* first leaf is a number or non-finite */
     JSON_ARRAY_BOOLS,   /* first leaf is true or false */
+    JSON_ARRAY_STRINGS, /* of "tokens": string_array.h reads it, and array_read never does */
 };
 
 struct json_array_text {
@@ -43,7 +45,7 @@ struct json_array_text {
     enum json_array_kind kind;
     size_t rank; /* at least 1; may exceed TENSOR_RANK_MAX, which the reader of the field refuses */
     /* As the array's first elements have it; array_read checks the others against it. For a ragged array it may count far more
-     * elements than the text holds. */
+     * elements than the text holds. Not of strings, which may hold commas. */
     size_t shape[TENSOR_RANK_MAX];
 };
 

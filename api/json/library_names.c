@@ -92,7 +92,6 @@ const struct library_name library_names[] = {
     RENAMED_BUT("inputs_v", "context", "It goes with x and \"projection\""),
     RENAMED_BUT("inputs_embeds", "x", "With x goes \"projection\", the weights of the layer, or \"identity\""),
     RENAMED_BUT("embeddings", "x", "With x goes \"projection\", the weights of the layer, or \"identity\""),
-    RENAMED_BUT("tokens", "x", "x holds vectors, not token ids"),
     RENAMED_BUT("src", "x", "With x goes \"projection\", the weights of the layer, or \"identity\""),
     RENAMED_BUT("tgt", "x", "With x goes \"projection\", the weights of the layer, or \"identity\""),
     RENAMED_BUT("memory", "context", "It goes with x: keys and values are projected from it"),

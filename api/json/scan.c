@@ -11,8 +11,9 @@
 struct scan {
     struct extract *extract;
     const char *at, *end;
-    const char *not_extracted_below;        /* arrays that begin before it are not extracted: their first leaf is known */
-    const char *opened[DOCUMENT_DEPTH_MAX]; /* the open brackets, each in the text */
+    const char *not_extracted_below;          /* arrays that begin before it are not extracted: their first leaf is known */
+    const char *opened[DOCUMENT_DEPTH_MAX];   /* the open brackets, each in the text */
+    const char *keys[DOCUMENT_DEPTH_MAX + 1]; /* by depth: the key read last, each in the text */
     size_t depth;
     char last; /* first byte of the token copied last, ']' for an extracted array; 0 at the start */
     struct error *err;
@@ -88,19 +89,35 @@ static bool scan_close(struct scan *scan)
     return keep_until(scan, scan->at + 1);
 }
 
-static bool scan_string(struct scan *scan)
-{
-    const char *end = token_string_end(scan->at, scan->end);
-    if (end == NULL)
-        return fail_unclosed(scan, scan->at);
-    return keep_until(scan, end);
-}
-
 /* Whether a value may stand here, as opposed to a key. */
 static bool at_value(const struct scan *scan)
 {
     bool in_array = scan->depth > 0 && *scan->opened[scan->depth - 1] == '[';
     return scan->last == 0 || scan->last == ':' || (scan->last == ',' && in_array);
+}
+
+static bool scan_string(struct scan *scan)
+{
+    const char *end = token_string_end(scan->at, scan->end);
+    if (end == NULL)
+        return fail_unclosed(scan, scan->at);
+    if (!at_value(scan))
+        scan->keys[scan->depth] = scan->at;
+    return keep_until(scan, end);
+}
+
+/* Whether the object that is open at `depth` has "tokens" as the key read last. */
+static bool is_tokens(const struct scan *scan, size_t depth)
+{
+    static const char key[] = "\"tokens\"";
+    return depth > 0 && *scan->opened[depth - 1] == '{' && scan->keys[depth] != NULL &&
+           (size_t)(scan->end - scan->keys[depth]) >= sizeof key && memcmp(scan->keys[depth], key, sizeof key - 1) == 0;
+}
+
+/* Whether a value here is that of "tokens", or of a member of it. */
+static bool in_tokens(const struct scan *scan)
+{
+    return scan->last == ':' && (is_tokens(scan, scan->depth) || (scan->depth > 1 && is_tokens(scan, scan->depth - 1)));
 }
 
 static bool scan_word(struct scan *scan)
@@ -186,6 +203,8 @@ static bool scan_array(struct scan *scan)
     for (; leaf < scan->end && (*leaf == '[' || token_is_space(*leaf)); leaf++)
         rank += *leaf == '[';
     enum json_array_kind kind;
+    if (leaf < scan->end && *leaf == '"' && in_tokens(scan))
+        return extract_here(scan, JSON_ARRAY_STRINGS, rank);
     if (leaf < scan->end && leaf_is_extracted(leaf, scan->end, &kind))
         return extract_here(scan, kind, rank);
     scan->not_extracted_below = leaf; /* the arrays in between have the same first leaf, found once */

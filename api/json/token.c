@@ -103,3 +103,27 @@ void text_line_column(const char *text, size_t offset_bytes, size_t *ret_line, s
     *ret_line = line;
     *ret_column = offset_bytes - line_start + 1;
 }
+
+size_t token_utf8_bytes(const unsigned char *c)
+{
+    static const struct {
+        unsigned char first_low, first_high, second_low, second_high;
+        size_t length;
+    } forms[] = {
+        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+        {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    if (c[0] < 0x80)
+        return 1;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        if (c[0] < forms[i].first_low || c[0] > forms[i].first_high)
+            continue;
+        if (c[1] < forms[i].second_low || c[1] > forms[i].second_high)
+            return 0;
+        for (size_t more = 2; more < forms[i].length; more++)
+            if (c[more] < 0x80 || c[more] > 0xbf)
+                return 0;
+        return forms[i].length;
+    }
+    return 0;
+}

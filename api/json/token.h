@@ -48,6 +48,9 @@ const char *token_word_end(const char *at, const char *end);
 /* `at` is at a string's opening quote. Returns the first byte after the closing one; NULL where the text ends before it. */
 const char *token_string_end(const char *at, const char *end);
 
+/* Bytes of the UTF-8 character at `c` (RFC 3629), 0 where there is none. The text goes on to a quote or a NUL at least. */
+size_t token_utf8_bytes(const unsigned char *c);
+
 /* Returns the first byte after the non-finite form at `at`, its value in *ret; NULL where there is none. The caller checks what
  * follows a bare token. */
 const char *token_non_finite(const char *at, const char *end, double *ret);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/token.h"
 #include "api/number/write.h"
 #include "core/size.h"
 
@@ -14,7 +15,7 @@ void writer_init(struct writer *writer, char *buffer, size_t buffer_bytes)
     *writer = (struct writer){.start = buffer, .at = buffer, .end = buffer + buffer_bytes};
 }
 
-static void add_bytes(struct writer *writer, const char *bytes, size_t count)
+void writer_add_bytes(struct writer *writer, const char *bytes, size_t count)
 {
     assert(count <= (size_t)(writer->end - writer->at));
     memcpy(writer->at, bytes, count);
@@ -23,12 +24,12 @@ static void add_bytes(struct writer *writer, const char *bytes, size_t count)
 
 void writer_add(struct writer *writer, const char *string)
 {
-    add_bytes(writer, string, strlen(string));
+    writer_add_bytes(writer, string, strlen(string));
 }
 
 void writer_end(struct writer *writer)
 {
-    add_bytes(writer, "", 1);
+    writer_add_bytes(writer, "", 1);
 }
 
 #define UNSIGNED_BYTES_MAX 20
@@ -46,7 +47,7 @@ void writer_unsigned(struct writer *writer, uint64_t value)
 {
     char digits[UNSIGNED_BYTES_MAX], *end = digits + sizeof digits;
     const char *begin = digits_before(end, value, 1);
-    add_bytes(writer, begin, (size_t)(end - begin));
+    writer_add_bytes(writer, begin, (size_t)(end - begin));
 }
 
 void writer_signed(struct writer *writer, int64_t value)
@@ -63,7 +64,7 @@ void writer_thousandths(struct writer *writer, double value)
     char fraction[4] = ".";
     (void)digits_before(fraction + sizeof fraction, thousandths % 1000, 3);
     writer_unsigned(writer, thousandths / 1000);
-    add_bytes(writer, fraction, sizeof fraction);
+    writer_add_bytes(writer, fraction, sizeof fraction);
 }
 
 void writer_format(struct writer *writer, const char *format, ...)
@@ -74,32 +75,7 @@ void writer_format(struct writer *writer, const char *format, ...)
     int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     assert(length >= 0 && (size_t)length < sizeof text);
-    add_bytes(writer, text, (size_t)length);
-}
-
-/* Bytes of the UTF-8 character at `c` (RFC 3629), 0 where there is none. */
-static size_t utf8_length(const unsigned char *c)
-{
-    static const struct {
-        unsigned char first_low, first_high, second_low, second_high;
-        size_t length;
-    } forms[] = {
-        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
-        {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    };
-    if (c[0] < 0x80)
-        return 1;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        if (c[0] < forms[i].first_low || c[0] > forms[i].first_high)
-            continue;
-        if (c[1] < forms[i].second_low || c[1] > forms[i].second_high)
-            return 0;
-        for (size_t more = 2; more < forms[i].length; more++)
-            if (c[more] < 0x80 || c[more] > 0xbf)
-                return 0;
-        return forms[i].length;
-    }
-    return 0;
+    writer_add_bytes(writer, text, (size_t)length);
 }
 
 const char *writer_escape(unsigned char byte, char ret[WRITER_ESCAPE_BYTES_MAX])
@@ -113,13 +89,13 @@ void writer_string(struct writer *writer, const char *string)
     writer_add(writer, "\"");
     for (const unsigned char *c = (const unsigned char *)string; *c != '\0';) {
         char escape[WRITER_ESCAPE_BYTES_MAX];
-        size_t length = utf8_length(c);
+        size_t length = token_utf8_bytes(c);
         if (length == 0)
             writer_add(writer, "\\ufffd");
         else if (*c == '"' || *c == '\\' || *c < 0x20 || *c == 0x7f)
             writer_add(writer, writer_escape(*c, escape));
         else
-            add_bytes(writer, (const char *)c, length);
+            writer_add_bytes(writer, (const char *)c, length);
         c += size_max(length, 1);
     }
     writer_add(writer, "\"");
@@ -133,5 +109,5 @@ void writer_number(struct writer *writer, double x, enum dtype dtype, int decima
         end = decimals < 0 ? number_write_f32((float)x, number) : number_write_f32_rounded((float)x, decimals, number);
     else
         end = decimals < 0 ? number_write_f64(x, number) : number_write_f64_rounded(x, decimals, number);
-    add_bytes(writer, number, (size_t)(end - number));
+    writer_add_bytes(writer, number, (size_t)(end - number));
 }

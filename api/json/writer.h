@@ -19,6 +19,7 @@ void writer_init(struct writer *writer, char *buffer, size_t buffer_bytes);
 
 /* Unescaped. */
 void writer_add(struct writer *writer, const char *string);
+void writer_add_bytes(struct writer *writer, const char *bytes, size_t count);
 
 /* Integers, and numbers with three digits after the point, which lie between 0 and WRITER_THOUSANDTHS_MAX: others are written as
  * the bound that they pass. */

@@ -79,7 +79,7 @@ static void write_binary(const struct merge *merge, const struct merged *merged,
     writer_end(&json);
     safetensors_writer_init(&writer, header, merge_write_bytes_max(merge) - (size_t)(header - buffer),
                             (struct api_chunk *)(void *)buffer);
-    safetensors_writer_metadata(&writer, text, warnings);
+    safetensors_writer_metadata(&writer, text, warnings, "");
     if (merge->request.results[RESULT_OUTPUT])
         safetensors_writer_tensor(&writer, "output", NULL, &merged->output);
     if (merge->request.results[RESULT_LSE])

@@ -458,6 +458,11 @@ static bool decode_decimals(const struct decoder *d, const json_t *value)
     return true;
 }
 
+static bool decode_tokens(const struct decoder *d, const json_t *value)
+{
+    return tokens_read(d->extract, value, &d->reply->tokens, d->err);
+}
+
 /* In the order in which they are decoded. */
 static const struct field fields[] = {
     {.name = "query", .decode = decode_tensor, .tensor = REQUEST_QUERY},
@@ -508,6 +513,7 @@ static const struct field fields[] = {
     {.name = "select", .decode = decode_select},
     {.name = "format", .decode = decode_format},
     {.name = "decimals", .decode = decode_decimals},
+    {.name = "tokens", .decode = decode_tokens},
 };
 #define FIELDS (sizeof fields / sizeof fields[0])
 

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "api/protocol/tokens.h"
 #include "api/request/request.h"
 
 /* How the reply is to be written: fields that change no number. */
@@ -11,6 +12,7 @@ struct attention_reply {
     bool safetensors; /* by the Accept header */
     bool flat;
     int decimals; /* -1: not rounded */
+    struct tokens tokens;
 };
 
 #define ATTENTION_FIELDS_MAX 80

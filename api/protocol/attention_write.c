@@ -1,6 +1,6 @@
 /* attention_write.c: a reply is
  *
- *   {"output": .., "weights": .., (what "return" named) .., "applied": {..}, "warnings": [..]} */
+ *   {"output": .., "weights": .., (what "return" named) .., ("tokens": ..,) "applied": {..}, "warnings": [..]} */
 #include "api/protocol/attention_write.h"
 
 #include "api/protocol/conventions.h"
@@ -19,7 +19,8 @@ size_t attention_write_tensor_bytes_max(const struct attention_reply *reply, enu
 size_t attention_write_bytes_max(const struct plan *plan)
 {
     const struct request *request = plan->request;
-    size_t bytes = size_add(conventions_bytes_max(plan), CHUNKS_FRAME_BYTES);
+    const struct attention_reply *reply = request->reply;
+    size_t bytes = size_add(conventions_bytes_max(plan), size_add(tokens_bytes_max(&reply->tokens), CHUNKS_FRAME_BYTES));
     for (size_t i = 0; i < RESULTS; i++) {
         if (!request->results[i])
             continue;
@@ -84,6 +85,12 @@ bool attention_write(struct evaluation *evaluation, const struct executor *execu
                 executor);
     writer_add(writer, "{");
     write_results(&chunks, evaluation);
+    const struct tokens *tokens = &((const struct attention_reply *)evaluation->plan->request->reply)->tokens;
+    if (tokens->query != NULL) {
+        writer_add(writer, "\"tokens\":");
+        tokens_write(writer, tokens);
+        writer_add(writer, ",");
+    }
     writer_add(writer, "\"applied\":");
     conventions_write_applied(writer, evaluation);
     writer_add(writer, ",\"warnings\":");

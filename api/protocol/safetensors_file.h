@@ -66,12 +66,13 @@ struct safetensors_writer {
 
 /* What the header takes besides its metadata, which take WRITER_STRING_GROWTH bytes a byte. */
 #define SAFETENSORS_ENTRY_BYTES_MAX 320 /* for each tensor, and its chunk */
-#define SAFETENSORS_FRAME_BYTES_MAX 128
+#define SAFETENSORS_FRAME_BYTES_MAX 160
 
 void safetensors_writer_init(struct safetensors_writer *writer, char *buffer, size_t buffer_bytes, struct api_chunk *chunks);
 
-/* Two JSON texts, NUL-terminated; called once, before the first tensor. */
-void safetensors_writer_metadata(struct safetensors_writer *writer, const char *applied, const char *warnings);
+/* JSON texts, NUL-terminated; `tokens` may be empty: then there are none. Called once, before the first tensor. */
+void safetensors_writer_metadata(struct safetensors_writer *writer, const char *applied, const char *warnings,
+                                 const char *tokens);
 
 /* The tensor NAME, or NAME.MEMBER. Readers want each at a multiple of its element's size, and no holes: so the widest go first. */
 void safetensors_writer_tensor(struct safetensors_writer *writer, const char *name, const char *member, const struct tensor *t);

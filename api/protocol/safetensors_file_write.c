@@ -14,11 +14,16 @@ void safetensors_writer_init(struct safetensors_writer *writer, char *buffer, si
     writer_add(&writer->header, "{\"__metadata__\":{\"applied\":");
 }
 
-void safetensors_writer_metadata(struct safetensors_writer *writer, const char *applied, const char *warnings)
+void safetensors_writer_metadata(struct safetensors_writer *writer, const char *applied, const char *warnings,
+                                 const char *tokens)
 {
     writer_string(&writer->header, applied);
     writer_add(&writer->header, ",\"warnings\":");
     writer_string(&writer->header, warnings);
+    if (tokens[0] != '\0') {
+        writer_add(&writer->header, ",\"tokens\":");
+        writer_string(&writer->header, tokens);
+    }
     writer_add(&writer->header, "}");
 }
 
