@@ -37,9 +37,8 @@ static bool check_buckets(const struct plan *plan, struct error *err)
             buckets);
     return bias->max_distance > (int64_t)exact ||
            error_set_at(err, ERROR_INVALID, "/relative_bias/max_distance",
-                        "%" PRId64 ", where more than %zu is expected: of %zu buckets%s the first %zu hold one distance each",
-                        bias->max_distance, exact, bias->bidirectional ? buckets / 2 : buckets,
-                        bias->bidirectional ? " of either side" : "", exact);
+                        "%" PRId64 ", where more than %zu is expected: distances below %zu have a bucket each",
+                        bias->max_distance, exact, exact);
 }
 
 static bool check_query_scale(const struct plan *plan, struct error *err)
