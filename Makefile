@@ -239,7 +239,7 @@ test-quick: $(HTTP_QUICK:%=$(L)/http/%.totals)
 test-replay: $(patsubst tests/fuzz/%.c,$(L)/replay/%.totals,$(wildcard tests/fuzz/fuzz_*.c))
 test-clients: $(addprefix $(L)/clients/,triton.py.totals prometheus.py.totals monitoring.py.totals numpy_safetensors.py.totals once.py.totals first_steps.py.totals client.mjs.totals \
 	client.go.totals generated.totals documents.totals)
-test-cluster: $(addprefix $(L)/cluster/,replicas.py.totals manifests.py.totals)
+test-cluster: $(addprefix $(L)/cluster/,replicas.py.totals manifests.py.totals splits.py.totals)
 test-sample: $(L)/sample/number_exhaustive.totals
 test-browser: $(L)/browser/run.totals
 test-tools: $(patsubst tests/tools/%,$(L)/tools/%.totals,$(wildcard tests/tools/*_test))

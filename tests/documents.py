@@ -114,6 +114,8 @@ def check_document(address, document):
     text = document.read_text(encoding="utf-8")
     for match in PAIR.finditer(text):
         language, command, kind, want = match.groups()
+        if "import attnd.ray" in command:  # tests/cluster/splits.py runs it, where Ray is
+            continue
         line = text.count("\n", 0, match.start()) + 1
         run = run_block(language, command.replace("localhost:8080", address))
         if run.returncode != 0:

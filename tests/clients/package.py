@@ -6,6 +6,7 @@ import http.server
 import inspect
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,19 @@ def test_fields():
     check("drawn tensors", result["x"].shape == (4, 2))
     result = attnd.attention([[1]], [[1], [2]], [[5], [6]], mask=[False, False])
     check("warnings", len(result.warnings) == 1 and "every key masked" in result.warnings[0] and result.applied["mask"] == "boolean")
+
+
+def test_merge():
+    q, k, v = (rng.standard_normal((2, 3, 6, 8)).astype(np.float32) for _ in range(3))
+    parts = [attnd.attention(q, k[:, :, at], v[:, :, at], return_=["output", "lse"]) for at in (slice(0, 2), slice(2, 6))]
+    result = attnd.merge(parts, precision="float64")
+    check("parts of the keys", result["output"].dtype == np.float64 and close(result["output"], attention(q, k, v)[0]) and result.applied["parts"] == 2)
+    check("or other mappings", np.array_equal(attnd.Client().merge([dict(part) for part in parts], precision="float64")["output"], result["output"]))
+    error = raises(attnd.RequestError, lambda: attnd.merge([parts[0], {"output": q[:, :, :1], "lse": parts[1]["lse"]}]))
+    check("parts that are unlike", error and error.status == 422 and "output.1" in (error.pointer or ""), error)
+    check("an array that is no part's", raises(TypeError, lambda: attnd.merge(parts, mask=np.ones(3))) is not None)
+    copy = pickle.loads(pickle.dumps(error))
+    check("errors go to other processes", (str(copy), copy.pointer, copy.status) == (str(error), error.pointer, error.status), copy)
 
 
 def test_errors():
@@ -200,7 +214,7 @@ def test_threads():
 def test_package():
     check("it comes from the wheel", "site-packages" in attnd.__file__ and Path(attnd.__file__).with_name("py.typed").exists(), attnd.__file__)
     check("versions agree", attnd.__version__ == (TOP / "VERSION").read_text(encoding="utf-8").strip())
-    public = [attnd.attention, attnd.Client.attention, attnd.Client.__init__, attnd.Client.close]
+    public = [attnd.attention, attnd.merge, attnd.Client.attention, attnd.Client.merge, attnd.Client.__init__, attnd.Client.close]
     typed = [set(inspect.signature(f).parameters) - {"self"} <= set(typing.get_type_hints(f)) for f in public]
     check("every argument has a type", all(typed), typed)
     del os.environ["ATTND_URL"]
@@ -209,6 +223,7 @@ def test_package():
 
 test_arrays()
 test_fields()
+test_merge()
 test_errors()
 test_retries()
 test_connections()

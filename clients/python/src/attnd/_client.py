@@ -5,7 +5,7 @@ import json
 import os
 import ssl
 import threading
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ._errors import error_of
 from ._transport import Transport
 
 _PATH = "/attention"
+_MERGE_PATH = "/attention/merge"
 _URL = "http://localhost:8080"
 
 # Fields of which a list stands for an array, and an array of integers for one of float32.
@@ -90,13 +91,26 @@ class Client:
         Raises   RequestError where the request is wrong; its pointer says where
                  ServerError where it cannot be served, ConnectionFailed where nothing answers"""
         fields.update(query=query, key=key, value=value, causal=causal, mask=mask, scale=scale, return_=return_)
-        arrays, rest = _split(fields)
+        return self._compute(_PATH, *_split(fields))
+
+    def merge(self, parts: Sequence[Mapping[str, Any]], **fields: Any) -> Result:
+        """Brings together attention over different keys: parts are mappings with output and lse, such as results of attention, and
+        further arguments fields of POST /attention/merge (layout, lse_base, precision). Merged in the order in which they stand.
+
+        Raises   as attention does"""
+        fields_arrays, rest = _split(fields)
+        if fields_arrays:
+            raise TypeError(f"{next(iter(fields_arrays))}: a merge has no arrays but its parts'")
+        arrays = {f"{name}.{index}": np.asarray(part[name]) for index, part in enumerate(parts) for name in ("output", "lse")}
+        return self._compute(_MERGE_PATH, arrays, rest)
+
+    def _compute(self, path: str, arrays: Mapping[str, np.ndarray], rest: Mapping[str, Any]) -> Result:
         body = _safetensors.save(arrays, {"request": json.dumps(rest)})
         headers = {"Content-Type": _safetensors.CONTENT_TYPE, "Accept": _safetensors.CONTENT_TYPE,
                    "Content-Length": str(sum(len(part) for part in body))}
         if self._api_key:
             headers["Authorization"] = f"Bearer {self._api_key}"
-        reply = self._transport.post(_PATH, headers, body)
+        reply = self._transport.post(path, headers, body)
         if reply.status != 200:
             raise error_of(reply.status, bytes(reply.body), reply.headers.get("X-Request-Id"))
         tensors, metadata = _safetensors.load(reply.body)
@@ -117,9 +131,17 @@ _shared: Dict[Tuple[Optional[str], Optional[str]], Client] = {}
 _shared_lock = threading.Lock()
 
 
-def attention(query: Any = None, key: Any = None, value: Any = None, **fields: Any) -> Result:
-    """Client().attention, on connections that the calls share."""
+def _shared_client() -> Client:
     settings = os.environ.get("ATTND_URL"), os.environ.get("ATTND_API_KEY")
     with _shared_lock:
-        client = _shared.get(settings) or _shared.setdefault(settings, Client())
-    return client.attention(query, key, value, **fields)
+        return _shared.get(settings) or _shared.setdefault(settings, Client())
+
+
+def attention(query: Any = None, key: Any = None, value: Any = None, **fields: Any) -> Result:
+    """Client().attention, on connections that the calls share."""
+    return _shared_client().attention(query, key, value, **fields)
+
+
+def merge(parts: Sequence[Mapping[str, Any]], **fields: Any) -> Result:
+    """Client().merge, on the same connections."""
+    return _shared_client().merge(parts, **fields)

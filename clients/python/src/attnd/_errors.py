@@ -30,7 +30,11 @@ class _ReplyError(AttndError):
         self.pointer: Optional[str] = problem.get("pointer")
         self.limit: Optional[Dict[str, Any]] = problem.get("limit")
         self.request_id = request_id
+        self._problem = problem
         super().__init__(f"{self.detail} (at {self.pointer})" if self.pointer else self.detail)
+
+    def __reduce__(self) -> Any:  # an error may come from another process
+        return type(self), (self.status, self._problem, self.request_id)
 
 
 class RequestError(_ReplyError, ValueError):
