@@ -61,8 +61,9 @@ def test_heads(daemons):
     one = attnd.Client(daemons[0].url).attention(q, k, v, return_=["output"], **{**fields, "alibi": fields["alibi"].tolist()})["output"]
     check("heads: the bits of one daemon", np.array_equal(attnd.ray.attention(q, k, v, **fields), one))
     for axes in (q[0, 0], q[:, 0]):
-        one = attnd.Client(daemons[0].url).attention(axes, axes, axes, return_=["output"])["output"]
-        check(f"{axes.ndim} axes", np.array_equal(attnd.ray.attention(axes, axes, axes), one))
+        mask = rng.random((*axes.shape[:-1], 33)) < 0.5
+        one = attnd.Client(daemons[0].url).attention(axes, axes, axes, mask=mask, causal="bottom_right", return_=["output"])["output"]
+        check(f"{axes.ndim} axes", np.array_equal(attnd.ray.attention(axes, axes, axes, mask=mask, causal="bottom_right"), one))
 
 
 def test_keys():

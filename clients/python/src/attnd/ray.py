@@ -101,6 +101,16 @@ class _Tensor:
         return _FilePart(self._path, index) if self._path else ray.put(np.ascontiguousarray(self._array[index]))
 
 
+def _mask_of_rank_4(mask: Any, rank: int) -> Optional[np.ndarray]:
+    """A mask, which broadcasts to weights of the query's rank, so that it does to [B,H,Tq,Tk]; None: none."""
+    if mask is None:
+        return None
+    mask = np.asarray(mask)
+    if mask.ndim > rank:
+        raise ValueError(f"mask: {mask.ndim} axes do not broadcast to weights of {rank}")
+    return mask[:, np.newaxis] if rank == mask.ndim == 3 else mask
+
+
 def _mask_part(mask: Optional[np.ndarray], item: int, heads: slice, keys: slice) -> Any:
     """A mask's part with its axes as they are, those of length 1 whole."""
     if mask is None:
@@ -116,7 +126,7 @@ class _Call:
 
     def __init__(self, query: Array, key: Array, value: Array, mask: Any, part_bytes: int, fields: Dict[str, Any]) -> None:
         self.query, self.key, self.value = _Tensor("query", query), _Tensor("key", key), _Tensor("value", value)
-        self.mask = None if mask is None else np.asarray(mask)
+        self.mask = _mask_of_rank_4(mask, self.query.rank)
         self.fields = fields
         (B, H, Tq, _), (Bk, Hkv, Tk, D), (Bv, Hv, Tv, Dv) = self.query.shape, self.key.shape, self.value.shape
         if (Bk, Bv) != (B, B) or Hv != Hkv or Tv != Tk or H % max(Hkv, 1) != 0:
@@ -130,7 +140,7 @@ class _Call:
     def _settle_positions(self) -> None:
         """Parts count positions from where all keys would: a corner becomes the first query's position."""
         causal = self.fields.get("causal")
-        if causal in ("top_left", "bottom_right"):
+        if self.parts > 1 and causal in ("top_left", "bottom_right"):
             self.fields.update(causal=True, query_offset=0 if causal == "top_left" else self.keys - self.queries)
         self.positions = self.parts > 1 and bool(causal or self.fields.get("window") is not None or self.fields.get("alibi") is not None)
         if self.positions and self.fields.get("query_offset") is None:
