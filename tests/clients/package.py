@@ -72,6 +72,8 @@ def test_fields():
     check("lists and integers", attnd.attention([[1]], [[1]], [[10]])["output"].tolist() == [[10]])
     result = attnd.attention(q[None], q[None], q[None], key_lengths=np.array([2]), scale=np.float32(0.5), window=[1, 0], causal=None)
     check("lengths, numpy's scalars, None", result.applied["scale"] == 0.5 and (result["weights"][..., 2:] == 0).all())
+    result = attnd.attention(q[:2], q[:2], q[:2], bias=np.array([300, 0]), relative_bias={"table": np.array([[0], [-300], [0], [300]])}, query_scale=np.array([1, 0]))
+    check("biases of integers", result["weights"][1].tolist() == [0.5, 0.5] and result.applied["relative_bias"]["buckets"] == 4)
     w, b = rng.standard_normal((6, 6)), rng.standard_normal(6)
     result = attnd.attention(x=q, projection={"query": {"weight": w, "bias": b}, "key": w, "value": w}, return_=["query", "output"])
     check("projections", close(result["query"], q @ w.T + b, 1e-5))

@@ -17,8 +17,11 @@ _PATH = "/attention"
 _MERGE_PATH = "/attention/merge"
 _URL = "http://localhost:8080"
 
-# Fields of which a list stands for an array, and an array of integers for one of float32.
+# Fields of which a list stands for an array.
 _ARRAYS = frozenset({"query", "key", "value", "x", "context", "value_context", "past_key", "past_value"})
+
+# Fields and members of which an array of integers stands for one of float32.
+_REALS = _ARRAYS | {"mask", "bias", "table", "query_scale", "alibi", "sinks"}
 
 
 class Result(Dict[str, np.ndarray]):
@@ -43,7 +46,7 @@ def _as_array(name: str, value: Any) -> Optional[np.ndarray]:
     array = np.asarray(value)
     if array.dtype.kind not in "iu":
         return array
-    return array.astype(np.float32 if name in _ARRAYS or name == "mask" else np.int64)
+    return array.astype(np.float32 if name in _REALS else np.int64)
 
 
 def _split(fields: Mapping[str, Any], prefix: str = "") -> Tuple[Dict[str, np.ndarray], Dict[str, Any]]:
