@@ -2,8 +2,8 @@
 
 const struct convention conventions[] = {
     {"scale", convention_scale, 6, "other sizes of heads", false},
-    {"causal", convention_causal, 5, "more queries than one, and keys after them", false},
     {"causal_corner", convention_causal_corner, 5, "more keys than queries", false},
+    {"causal", convention_causal, 5, "more queries than one, and keys after them", false},
     {"mask_polarity", convention_mask_polarity, 1, "a mask that masks some keys of each row and not others", false},
     {"mask_added", convention_mask_added, 4, "a mask that masks some keys of each row and not others", false},
     {"mask_missing", convention_mask_missing, 1, "a mask that masks keys which nothing else masks", false},

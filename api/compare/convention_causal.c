@@ -40,11 +40,6 @@ static size_t offset_count(const struct variant *variant)
     return is_packed(variant) ? variant->source->plan->sequence_count : 1;
 }
 
-static int64_t asked_offset(const struct variant *variant, size_t s)
-{
-    return is_packed(variant) ? variant->base->evaluation.query_offsets[s] : variant->source->plan->query_offset;
-}
-
 /* Where query 0 stands so that it sees keys from the top left, or the last query the last key. */
 static int64_t corner_offset(const struct variant *variant, bool bottom_right, size_t s)
 {
@@ -55,12 +50,21 @@ static int64_t corner_offset(const struct variant *variant, bool bottom_right, s
     return bottom_right ? (int64_t)keys - (int64_t)queries : 0;
 }
 
-/* Whether queries stand at a corner as they were asked. */
+/* Where query 0 stands: at the corner that is named, or as it was asked. */
+static int64_t offset_now(const struct variant *variant, size_t s)
+{
+    const enum request_causal causal = variant->request.causal;
+    if (causal == CAUSAL_TOP_LEFT || causal == CAUSAL_BOTTOM_RIGHT)
+        return corner_offset(variant, causal == CAUSAL_BOTTOM_RIGHT, s);
+    return is_packed(variant) ? variant->base->evaluation.query_offsets[s] : variant->source->plan->query_offset;
+}
+
+/* Whether queries stand at a corner. */
 static bool is_at_corner(const struct variant *variant, bool bottom_right)
 {
     bool at = has_offset(variant);
     for (size_t s = 0; at && s < offset_count(variant); s++)
-        at = asked_offset(variant, s) == corner_offset(variant, bottom_right, s);
+        at = offset_now(variant, s) == corner_offset(variant, bottom_right, s);
     return at;
 }
 
@@ -81,7 +85,7 @@ static void patch_offsets(struct variant *variant, const double *offsets, size_t
     variant_patch_add(variant, "/query_offset", list ? "[%s]" : "%s", text);
 }
 
-/* Queries stand `by` farther on than they were asked to. False where there is no memory. */
+/* Queries stand `by` farther on. False where there is no memory. */
 static bool move_offset(struct variant *variant, int64_t by)
 {
     const size_t count = offset_count(variant);
@@ -90,7 +94,7 @@ static bool move_offset(struct variant *variant, int64_t by)
     if (offsets == NULL)
         return false;
     for (size_t s = 0; s < count; s++)
-        offsets[s] = (double)(asked_offset(variant, s) + by);
+        offsets[s] = (double)(offset_now(variant, s) + by);
     *offset = (struct integers_input){.given = true, .is_list = is_packed(variant), .value = (int64_t)offsets[0]};
     if (is_packed(variant)) {
         const struct tensor list = tensor_contiguous(offsets, DTYPE_F64, 1, &count);
@@ -105,7 +109,7 @@ static bool keep_offset(struct variant *variant)
 {
     bool moves = false;
     for (size_t s = 0; s < offset_count(variant); s++)
-        moves |= asked_offset(variant, s) != (int64_t)variant->source->plan->Tpast;
+        moves |= offset_now(variant, s) != (int64_t)variant->source->plan->Tpast;
     return !moves || !has_offset(variant) || offset_of(variant)->given || move_offset(variant, 0);
 }
 

@@ -103,10 +103,11 @@ bool convention_rope_missing(struct variant *variant, size_t choice)
 /* RoPE with the base and dimensions that the request's scaling may have set, and frequencies as they come of these. */
 static void unscale(struct rope_request *rope, const struct plan_rope *asked)
 {
+    const double base = rope->theta > 0 ? rope->theta : rope->base > 0 ? rope->base : asked->base;
     rope->has_scaling = rope->has_share = rope->has_length = false;
     rope->scaling = (struct rope_scaling){0};
+    rope->base = base;
     rope->theta = rope->share = rope->max_length = 0;
-    rope->base = asked->base;
     rope->dims = (int64_t)asked->dims;
     rope->has_base = rope->has_dims = true;
     rope->tensors[ROPE_SHORT_FACTOR] = rope->tensors[ROPE_LONG_FACTOR] = (struct tensor_input){0};
@@ -131,12 +132,12 @@ bool convention_rope_scaling(struct variant *variant, size_t choice)
         variant_say(variant, "Yours scales RoPE linearly: positions are divided by %.17g.", factor);
         variant_patch_add(variant, "/rope/scaling", "{\"rope_type\":\"linear\",\"factor\":%.17g}", factor);
     } else {
-        variant_say(variant, "Yours does not scale RoPE: its frequencies follow from the base %.17g alone.", asked->base);
+        variant_say(variant, "Yours does not scale RoPE: its frequencies follow from the base %.17g alone.", rope->base);
         variant_patch_remove(variant, "/rope/scaling");
     }
     if (had_length)
         variant_patch_remove(variant, "/rope/length");
-    variant_patch_add(variant, "/rope/base", "%.17g", asked->base);
+    variant_patch_add(variant, "/rope/base", "%.17g", rope->base);
     variant_patch_add(variant, "/rope/dims", "%zu", asked->dims);
     return true;
 }

@@ -283,7 +283,8 @@ static void pairs(void **state)
         names++;
     for (size_t i = 0; i < names; i++) {
         size_t own = 0;
-        for (uint64_t seed = first_seed(); own < wanted && seed < first_seed() + 20 * wanted; seed++) {
+        for (uint64_t seed = first_seed();
+             own < wanted && seed < first_seed() + (environment_step(60, 60) == 1 ? 200 : 20) * wanted; seed++) {
             struct draw draw = {.state = seed * 31 + i};
             const char *second = planted_name(draw_size(&draw, 0, names - 1));
             if (!is_only("ATTND_COMPARE_NAME", planted_name(i)) || (second_only == NULL && second == planted_name(i)))
