@@ -101,12 +101,16 @@ test("the cell panel tells how a weight came about", async (t) => {
 
 test("scale, softcap, bias, sinks, windows and padding are explained", async (t) => {
     const page = await open(t), request = { query: [[2, 0], [0, 3]], key: [[1, 0], [0, 1], [1, 1]], value: [[1], [2], [3]],
-        softcap: 2, mask: [[0.5, 0, 0], [0, 0, -1]], alibi: [0.25], sinks: [0.5], key_lengths: 3, window: [1, -1] };
+        softcap: 2, mask: [[0.5, 0, 0], [0, 0, -1]], alibi: [0.25], sinks: [0.5], key_lengths: 3, window: [1, -1],
+        query_scale: [1, 0.5], bias: [0, 0, 0.75], relative_bias: { table: [[0], [1], [2], [-0.25]] } };
     await useJson(page, request);
     const reply = await ask(request, ["weights", "scores", "masked_scores", "lse"]);
     await chooseCell(page, 1, 2);
     near(await cell(page, "qk"), 3, 1e-4, "q·k");
     near(await cell(page, "score"), reply.scores[1][2], AS_PRINTED, "score");
+    near(await cell(page, "query-scale"), 0.5, 0, "the query's scale");
+    near(await cell(page, "bias"), 0.75, 0, "bias");
+    near(await cell(page, "relative"), -0.25, 0, "relative bias");
     near(await cell(page, "mask"), -1, 0, "mask");
     near(await cell(page, "alibi"), -0.25, 0, "ALiBi");
     near(await cell(page, "masked"), reply.masked_scores[1][2], AS_PRINTED, "masked");
