@@ -99,23 +99,39 @@ static void NAME(stage_bias)(struct NAME(state) *state, const struct NAME(tile) 
     NAME(add_elements)(NAME(score_row)(state, tile, r), from + (ptrdiff_t)tile->first * stride, stride, tile->count);
 }
 
-/* The offsets of keys that stand one after the other rise by 1: from one range's start to the next all get the same. */
+/* How many keys from `key` on are in the range that its offset is in. */
+static size_t NAME(relative_bias_run)(const struct NAME(state) *state, const struct NAME(tile) *tile, size_t key, size_t range,
+                                      int64_t position)
+{
+    const struct attention_params *params = state->plan->params;
+    const struct relative_bias_range *ranges = params->relative_bias.ranges;
+    size_t rest = tile->first + tile->count - key, run = 1;
+    bool last = range + 1 == params->relative_bias.count;
+    int64_t end = last ? INT64_MAX : ranges[range + 1].start - 1;
+    if (params->key_positions.given == NULL) { /* offsets rise by 1 */
+        int64_t offset = position_difference(positions_at(&params->key_positions, state->block->b, key), position);
+        return size_min(rest - 1, (uint64_t)end - (uint64_t)offset) + 1;
+    }
+    for (; run < rest; run++) {
+        int64_t offset = position_difference(positions_at(&params->key_positions, state->block->b, key + run), position);
+        if (offset < ranges[range].start || offset > end)
+            break;
+    }
+    return run;
+}
+
 static void NAME(stage_relative_bias)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r)
 {
     const struct attention_params *params = state->plan->params;
     const struct relative_bias *bias = &params->relative_bias;
     const double *table = bias->table + NAME(row_head)(state, r);
     int64_t position = positions_at(&params->query_positions, state->block->b, NAME(row_query)(state, r));
-    bool consecutive = params->key_positions.given == NULL;
     REAL *row = NAME(score_row)(state, tile, r);
-    for (size_t j = 0, count; j < tile->count; j += count) {
+    for (size_t j = 0, run; j < tile->count; j += run) {
         int64_t key = positions_at(&params->key_positions, state->block->b, tile->first + j);
-        int64_t offset = position_difference(key, position);
-        size_t range = relative_bias_find(bias, offset);
-        bool last = range + 1 == bias->count;
-        uint64_t rest = last ? SIZE_MAX : (uint64_t)bias->ranges[range + 1].start - (uint64_t)offset;
-        count = consecutive ? size_min(tile->count - j, rest) : 1;
-        NAME(add_constant)(row + j, (REAL)table[bias->ranges[range].bucket * bias->stride], count);
+        size_t range = relative_bias_find(bias, position_difference(key, position));
+        run = NAME(relative_bias_run)(state, tile, tile->first + j, range, position);
+        NAME(add_constant)(row + j, (REAL)table[bias->ranges[range].bucket * bias->stride], run);
     }
 }
 
