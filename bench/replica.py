@@ -28,10 +28,10 @@ def peak_bytes(process):
 
 def measure(program, H, T, D):
     """Processor seconds a request, and bytes at most beyond what the process has without any."""
-    process = subprocess.Popen([program, "--listen", "127.0.0.1:0", "--threads", "1"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen([program, "--listen", "127.0.0.1:0", "--threads", "1", "--request-timeout", "3600"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         url = process.stdout.readline().split()[-1]
-        client = attnd.Client(url)
+        client = attnd.Client(url, timeout=3600)
         q, k, v = (np.random.default_rng(1).standard_normal((1, H, T, D), np.float32) for _ in range(3))
         client.attention([[1.0]], [[1.0]], [[1.0]])
         before_bytes, before_s, count = peak_bytes(process), sample(url, "process_cpu_seconds_total"), 0

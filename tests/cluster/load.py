@@ -16,8 +16,8 @@ def request(body):
 
 SMALL = request({"query": [[1, 0], [0, 1]], "key": [[1, 0], [0, 1]], "value": [[10], [20]]})
 SMALL_REPLY = b'{"output":[[13.302384],[16.697615]]'
-# Some tens of milliseconds of a core, so that whatever happens, happens to requests under way.
-LARGE = request({"seed": 1, "x": {"shape": [1024, 64]}, "projection": "identity", "return": ["lse"]})
+# Some milliseconds and some tens of milliseconds of a core.
+LARGE, LARGER = (request({"seed": 1, "x": {"shape": [tokens, 64]}, "projection": "identity", "return": ["lse"], "decimals": 1}) for tokens in (1024, 4096))
 LARGE_REPLY = b'{"lse":['
 
 
@@ -74,7 +74,7 @@ class Load:
         self.idle, self.outcomes, self.open = collections.deque(), [], 0
         self._running = True
 
-    async def _send(self, number):
+    async def _send(self, text, reply):
         while not self.idle and self.open >= CONNECTIONS_MAX:
             await asyncio.sleep(TICK_S)
         outcome = Outcome()
@@ -85,7 +85,7 @@ class Load:
             else:
                 self.open += 1
                 _, connection = await asyncio.get_running_loop().create_connection(lambda: Connection(self), "127.0.0.1", self.port)
-            connection.send(*((LARGE, LARGE_REPLY) if number % 200 == 0 else (SMALL, SMALL_REPLY)), outcome)
+            connection.send(text, reply, outcome)
         except OSError as error:
             self.open -= 1
             outcome.ended, outcome.error = time.monotonic(), str(error)
@@ -94,9 +94,15 @@ class Load:
         began, sent = time.monotonic(), 0
         while self._running:
             for number in range(sent, int((time.monotonic() - began) * self.rate)):
-                await self._send(number)
+                await self._send(*((LARGE, LARGE_REPLY) if number % 200 == 0 else (SMALL, SMALL_REPLY)))
                 sent += 1
             await asyncio.sleep(TICK_S)
+
+    async def burst(self, count):
+        """Larger requests besides, so that whatever happens next, happens to some that are under way."""
+        for _ in range(count):
+            await self._send(LARGER, LARGE_REPLY)
+        await asyncio.sleep(TICK_S)
 
     async def stop(self, timeout_s=30):
         """No more requests; waits for the replies of those under way."""
