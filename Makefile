@@ -237,7 +237,7 @@ test-valgrind: $(VALGRIND_NAMES:%=$(L)/valgrind/%.totals)
 test-http: $(HTTP_NAMES:%=$(L)/http/%.totals)
 test-quick: $(HTTP_QUICK:%=$(L)/http/%.totals)
 test-replay: $(patsubst tests/fuzz/%.c,$(L)/replay/%.totals,$(wildcard tests/fuzz/fuzz_*.c))
-test-clients: $(addprefix $(L)/clients/,triton.py.totals prometheus.py.totals monitoring.py.totals numpy_safetensors.py.totals once.py.totals first_steps.py.totals client.mjs.totals \
+test-clients: $(addprefix $(L)/clients/,triton.py.totals prometheus.py.totals monitoring.py.totals numpy_safetensors.py.totals once.py.totals first_steps.py.totals openapi.py.totals client.mjs.totals \
 	client.go.totals generated.totals documents.totals)
 test-cluster: $(addprefix $(L)/cluster/,replicas.py.totals manifests.py.totals splits.py.totals)
 test-sample: $(L)/sample/number_exhaustive.totals
@@ -266,13 +266,16 @@ $(L)/http/fairness.totals: | $(filter-out test-http,$(MAKECMDGOALS)) $(patsubst 
 $(L)/replay/%.totals: $(B)/tests/fuzz/%
 	$(run_test) scripts/fuzz replay $*
 
+# Go compiles its library once, for all that is in Go, and does not optimise.
+$(L)/clients/%: export GOCACHE = $(CURDIR)/build/clients/go
+$(L)/clients/%: export GOFLAGS = '-gcflags=all=-N -l'
+
 $(L)/clients/%.totals: $(B)/attnd $(WEB) build/clients/installed.txt
 	$(run_test) tests/clients/run $< $*
 
-# Go compiles its library once, for client.go.
-$(L)/clients/first_steps.py.totals: | $(L)/clients/client.go.totals
+$(L)/clients/first_steps.py.totals $(L)/clients/generated.totals: | $(L)/clients/client.go.totals
 $(L)/clients/documents.totals: $(B)/attnd $(WEB) build/clients/installed.txt $(L)/clients/client.go.totals
-	@ATTND_BIN=$< GOCACHE=$(CURDIR)/build/clients/go scripts/run-test $(basename $@) build/clients/venv/bin/python tests/documents.py
+	@ATTND_BIN=$< scripts/run-test $(basename $@) build/clients/venv/bin/python tests/documents.py
 
 $(L)/cluster/%.totals: $(B)/attnd build/cluster/installed.txt
 	@ATTND_BIN=$< scripts/run-test $(basename $@) build/cluster/venv/bin/python tests/cluster/$*
