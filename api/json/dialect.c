@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "api/json/token.h"
+#include "api/number/read.h"
 
 #define PYTHON_ARRAY " (arrays as Python prints them: send .tolist(), which json.dumps writes as JSON)"
 #define QUOTES " (names and strings are in double quotes in JSON: json.dumps and JSON.stringify write it)"
@@ -219,6 +220,27 @@ static bool is_non_finite(const char *string)
     return strncasecmp(word, "nan", 3) == 0 || strncasecmp(word, "inf", 3) == 0;
 }
 
+/* Of a string that begins as a number does. */
+static const char *number_remark(const char *string, size_t bytes)
+{
+    double value;
+    if (number_read_f64(string, string + bytes, &value) == string + bytes)
+        return " (a number is not in quotes)";
+    if (strchr(string, ' ') != NULL)
+        return " (numbers in a string: send an array, [..])";
+    if (strchr(string, ',') != NULL)
+        return " (numbers in a string: send an array, [..]; a decimal comma is a point in JSON)";
+    if (strchr("ij", string[bytes - 1]) != NULL)
+        return " (no complex numbers are read)";
+    if (string[bytes - 1] == '%')
+        return " (a share is a number: 0.5, not 50%)";
+    if (strpbrk(string, "*/^") != NULL)
+        return " (JSON has no arithmetic: send the result)";
+    if (strpbrk(string, "xX") != NULL)
+        return " (axes are an array: [2, 3], not 2x3)";
+    return "";
+}
+
 const char *dialect_string_remark(const char *string)
 {
     size_t bytes = strlen(string), looked = 0, digits = 0, capitals = 0;
@@ -244,9 +266,5 @@ const char *dialect_string_remark(const char *string)
         return " (true, false and null are not in quotes)";
     if (is_non_finite(string))
         return NON_FINITE;
-    if (number)
-        return bytes > 0 && (strchr(string, ' ') != NULL || strchr(string, ',') != NULL)
-                   ? " (numbers in a string: send an array, [..])"
-                   : " (a number is not in quotes)";
-    return "";
+    return number ? number_remark(string, bytes) : "";
 }

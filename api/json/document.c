@@ -119,6 +119,15 @@ const struct json_array_text *document_array(const struct extract *extract, cons
     return &extract->arrays[json_integer_value(json_array_get(value, 0))];
 }
 
+/* What kind of value it is. An array of arrays that hold no numbers is not extracted. */
+static const char *kind_text(const json_t *value)
+{
+    return json_is_string(value)   ? "a string"
+           : json_is_object(value) ? "an object"
+           : json_is_null(value)   ? "null"
+                                   : "an array of no numbers";
+}
+
 /* What a value is, in words that quote the client: 12, "abc", an array of shape [2, 3]. */
 static const char *found_text(const struct extract *extract, const json_t *value, char *text, size_t text_bytes)
 {
@@ -137,7 +146,7 @@ static const char *found_text(const struct extract *extract, const json_t *value
     } else if (json_is_object(value)) {
         (void)snprintf(text, text_bytes, "an object");
     } else if (json_is_array(value)) {
-        (void)snprintf(text, text_bytes, "an array that does not begin with a number");
+        (void)snprintf(text, text_bytes, "an array that begins with %s", kind_text(json_array_get(value, 0)));
     } else {
         char *dump = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         (void)snprintf(text, text_bytes, "%.*s", FOUND_BYTES_MAX - 1, dump == NULL ? "a value" : dump);

@@ -59,6 +59,7 @@
 #define IN_PROJECTION                                                                                                          \
     "split it into three equal parts along its first axis, in this order: query, key and value of \"projection\", each "       \
     "{\"weight\": .., \"bias\": ..}"
+#define MERGED "send \"parts\": [{\"output\": .., \"lse\": ..}, ..], one for each output and its lse"
 #define LANGUAGE_MODEL "attnd computes attention over vectors, it runs no language model: send query, key and value, or x"
 
 const struct library_name library_names[] = {
@@ -104,6 +105,7 @@ const struct library_name library_names[] = {
     ANSWERED("model", "x", LANGUAGE_MODEL),
     ANSWERED("max_tokens", "x", LANGUAGE_MODEL),
     ANSWERED("text", "x", LANGUAGE_MODEL),
+    ANSWERED("jsonrpc", "x", "there is no JSON-RPC here: send what \"params\" holds, alone"),
 
     /* Causal. */
     RENAMED_BUT("is_causal", "causal", "With fewer queries than keys torch, ONNX, JAX and Keras mean \"top_left\""),
@@ -593,6 +595,8 @@ const struct library_name library_names[] = {
     RENAMED_BUT("dtype", "precision", "\"float32\" or \"float64\", in which is computed and returned"),
     RENAMED_BUT("softmax_precision", "precision", "\"float64\" for 11 (DOUBLE), else \"float32\""),
     RENAMED("compute_dtype", "precision"),
+    ANSWERED("outputs", "parts", MERGED),
+    ANSWERED("lses", "parts", MERGED),
     RENAMED("outputs", "return"),
     RENAMED("topk", "top"),
     RENAMED("top_k", "top"),
@@ -710,7 +714,7 @@ static bool is_ignored(char c)
     return c == '_' || c == '-' || c == '.' || c == ' ';
 }
 
-static bool is_same(const char *a, const char *b)
+bool library_name_is_same(const char *a, const char *b)
 {
     for (;; a++, b++) {
         while (is_ignored(*a))
@@ -736,7 +740,7 @@ const struct library_name *library_name_find(const char *name, const char *const
 {
     for (const char *tail = name; tail != NULL; tail = strchr(tail, '.') == NULL ? NULL : strchr(tail, '.') + 1)
         for (size_t i = 0; i < library_name_count; i++)
-            if (is_same(tail, library_names[i].theirs) && is_listed(library_names[i].ours, names))
+            if (library_name_is_same(tail, library_names[i].theirs) && is_listed(library_names[i].ours, names))
                 return &library_names[i];
     return NULL;
 }

@@ -6,6 +6,7 @@
 #ifndef ATTND_API_JSON_LIBRARY_NAMES_H
 #define ATTND_API_JSON_LIBRARY_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct library_name {
@@ -21,6 +22,9 @@ struct library_name {
 /* The table. */
 extern const struct library_name library_names[];
 extern const size_t library_name_count;
+
+/* Whether two names are one, "_", "-", "." and " " and case left aside. */
+bool library_name_is_same(const char *a, const char *b);
 
 /* The entry for a name where `names` (NULL-terminated) are known; NULL where there is none. Case, "_", "-" and "." are ignored, and
  * so is what comes before a ".": self_attn.q_proj.weight is q_proj.weight. */

@@ -68,7 +68,12 @@ const char *suggest_nearest(const char *name, const char *const *names)
 /* Fewer letters may be wrong than in a name: INT32 is not INT64. */
 static const char *nearest_choice(const char *name, const char *const *choices)
 {
-    if (strlen(name) > NAME_BYTES_MAX || strlen(name) < CHOICE_LETTERS_MIN)
+    if (strlen(name) > NAME_BYTES_MAX)
+        return NULL;
+    for (size_t i = 0; choices[i] != NULL; i++)
+        if (library_name_is_same(name, choices[i]))
+            return choices[i];
+    if (strlen(name) < CHOICE_LETTERS_MIN)
         return NULL;
     const char *same = same_last_part(name, choices);
     return same != NULL ? same : nearest_letters(name, choices, (strlen(name) + 1) / 4);

@@ -1,5 +1,6 @@
 #include "api/protocol/return_read.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "api/json/document.h"
@@ -32,6 +33,8 @@ bool return_read(const struct extract *extract, const json_t *value, struct requ
 bool return_read_pool(const struct extract *extract, const json_t *value, struct request *ret, struct error *err)
 {
     size_t count = 0;
+    if (!json_is_array(value))
+        return document_refuse(extract, value, "/pool", "[m, n], the rows and columns that pooled_weights shall have,", err);
     if (!tensor_input_integers(extract, value, "/pool", 2, 1, INT32_MAX, ret->pool, &count, err))
         return false;
     if (count != 2)
@@ -49,9 +52,14 @@ static bool read_range(const struct extract *extract, const json_t *value, const
     *ret_has = value != NULL;
     if (value == NULL)
         return true;
+    if (!json_is_array(value))
+        return document_refuse(extract, value, pointer, "[start, end], which ends before end,", err);
     if (!tensor_input_integers(extract, value, pointer, 2, 0, INT32_MAX, ret, &count, err))
         return false;
-    if (count != 2 || ret[0] >= ret[1])
+    if (count == 2 && ret[0] >= ret[1])
+        return error_set_at(err, ERROR_INVALID, pointer, "[%" PRId64 ", %" PRId64 "], where the end is above the start", ret[0],
+                            ret[1]);
+    if (count != 2)
         return error_set_at(
             err, ERROR_INVALID, pointer,
             "an array of %zu, where [start, end] with start below end is expected: start and what follows it up "

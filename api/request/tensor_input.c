@@ -38,6 +38,12 @@ bool tensor_input_is_empty(const struct tensor_input *input)
     return shape_count(input->rank, input->shape) == 0;
 }
 
+static bool is_shape(const char *pointer)
+{
+    const char *last = strrchr(pointer, '/');
+    return last != NULL && strcmp(last, "/shape") == 0;
+}
+
 bool tensor_input_integers(const struct extract *extract, const json_t *value, const char *pointer, size_t count_max,
                            int64_t min, int64_t max, int64_t *ret, size_t *ret_count, struct error *err)
 {
@@ -55,8 +61,10 @@ bool tensor_input_integers(const struct extract *extract, const json_t *value, c
         if (!(numbers[i] >= (double)min && numbers[i] <= (double)max) || numbers[i] != floor(numbers[i])) {
             char place[ERROR_POINTER_BYTES_MAX], text[TOKEN_QUOTE_BYTES_MAX];
             (void)snprintf(place, sizeof place, "%s/%zu", pointer, i);
-            return error_set_at(err, ERROR_INVALID, place, "%s, where an integer from %" PRId64 " to %" PRId64 " is expected",
-                                array_quote(extract, array, i, text), min, max);
+            return error_set_at(err, ERROR_INVALID, place, "%s, where an integer from %" PRId64 " to %" PRId64 " is expected%s",
+                                array_quote(extract, array, i, text), min, max,
+                                numbers[i] == -1 && is_shape(pointer) ? " (no axis follows from the others: send its length)"
+                                                                      : "");
         }
         ret[i] = (int64_t)numbers[i];
     }
@@ -90,9 +98,9 @@ static bool check_data(const struct tensor_input *input, struct error *err)
         return true;
     char given[SHAPE_TEXT_BYTES_MAX], held[SHAPE_TEXT_BYTES_MAX], needed[SIZE_TEXT_BYTES_MAX];
     return error_set_at(err, ERROR_INVALID, input->array_pointer,
-                        "data of shape %s, where shape %s needs %s numbers, flat or nested as the shape says",
+                        "data of shape %s, where shape %s needs %s number%s, flat or nested as the shape says",
                         shape_text(array->rank, array->shape, held, sizeof held),
-                        shape_text(input->rank, input->shape, given, sizeof given), size_text(count, needed));
+                        shape_text(input->rank, input->shape, given, sizeof given), size_text(count, needed), error_s(count));
 }
 
 static bool check_depth(const struct tensor_input *input, struct error *err)

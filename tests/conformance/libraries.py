@@ -515,6 +515,7 @@ WITHOUT_NUMBERS = {
                                              "deterministic,rngs,training,is_inference=query",
     "it chooses how a library computes": "implementation,attn_implementation,backend,flash_attention,use_flash,kernel_options,op,num_splits,pack_gqa,sm_margin,warp_specialize,"
                                          "inner_precise,use_tensor_cores,device=query",
+    "it is not here: other protocols": "jsonrpc=x outputs,lses=parts",
     "it is not here: embeddings and language models": "input_ids,token_type_ids,prompt,messages,model,max_tokens,text=x",
     "it is not here: caches in pages, and state between requests": "block_table,block_tables,page_table,paged_kv_cache,kv_indices,slot_mapping,cache_batch_idx,cache_indirection,"
                                                                    "use_cache=past_key",

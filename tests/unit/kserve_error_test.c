@@ -84,9 +84,11 @@ static void inputs(void **state)
          .error = "/inputs/0/datatype: Q of datatype INT8, where FP32, FP64, FP16 or BF16 is expected"},
         {.inputs = FP32("Q", "[1,1,1,1]", "[1,2]"),
          .error =
-             "/inputs/0/data: data of shape [2], where shape [1, 1, 1, 1] needs 1 numbers, flat or nested as the shape says"},
+             "/inputs/0/data: data of shape [2], where shape [1, 1, 1, 1] needs 1 number, flat or nested as the shape says"},
         {.inputs = FP32("Q", "[1,-1,1,1]", "[1]"),
-         .error = "/inputs/0/shape/1: -1, where an integer from 0 to 9007199254740992 is expected"},
+         .error = "/inputs/0/shape/1: -1, where an integer from 0 to 9007199254740992 is expected (no axis follows from the "
+                  "others: send its "
+                  "length)"},
         {.inputs = FP32("Q", "1", "[1]"), .error = "/inputs/0/shape: 1, where a flat array of integers is expected"},
         {.inputs = FP32("Q", "[1]", "\"AAAA\""), .error = "/inputs/0/data: \"AAAA\", where an array of numbers is expected"},
         {.inputs = Q "," Q, .error = "/inputs/1: Q is given twice"},
@@ -190,7 +192,9 @@ static void outputs(void **state)
         {.outputs = "\"Y\"", .error = "/outputs/0: \"Y\", where an object with a name is expected"},
         {.outputs = "{}", .error = "/outputs/0: an object, where an object with a name is expected"},
         {.outputs = "{\"name\":\"y\"}",
-         .error = "/outputs/0: \"y\", where \"Y\", \"present_key\", \"present_value\" or \"qk_matmul_output\" is expected"},
+         .error =
+             "/outputs/0: \"y\", where \"Y\", \"present_key\", \"present_value\" or \"qk_matmul_output\" is expected; did you "
+             "mean \"Y\"?"},
         {.outputs = "{\"name\":\"Y\",\"datatype\":\"FP32\"}",
          .error = "/outputs/0/datatype: datatype: no such field; expected name or parameters"},
         {.outputs = "{\"name\":\"Y\"},{\"name\":\"Y\"}", .error = "/outputs/1: Y is asked for twice"},
