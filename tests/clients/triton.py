@@ -46,6 +46,11 @@ def test_health(client):
 def test_metadata(client):
     server, model = client.get_server_metadata(), client.get_model_metadata(MODEL)
     check("server metadata", server["name"] == "attnd" and "binary_tensor_data" in server["extensions"])
+    config = client.get_model_config(MODEL)
+    check("model configuration", [i["name"] for i in config["input"]] == [i["name"] for i in model["inputs"]] and
+          [o["name"] for o in config["output"]] == [o["name"] for o in model["outputs"]] and
+          [i["name"] for i in config["input"] if not i["optional"]] == ["Q", "K", "V"] and config["max_batch_size"] == 0)
+    check("model configuration of version 1", client.get_model_config(MODEL, "1") == config)
     check("model metadata", model["name"] == MODEL and [i["name"] for i in model["inputs"]][:3] == ["Q", "K", "V"])
 
 
@@ -63,6 +68,8 @@ def test_tensors(client):
             check(f"{name}: id", reply.get_response()["id"] == "r 1")
     reply = client.infer(MODEL, inputs)  # no outputs named: then the client asks for bytes
     check("outputs not named", close(reply.as_numpy("Y"), want) and reply.as_numpy("qk_matmul_output") is None)
+    options = dict(priority=2, timeout=5_000_000, sequence_id=7, sequence_start=True, sequence_end=True)
+    check("options of schedulers", close(client.infer(MODEL, inputs, **options).as_numpy("Y"), want))
     mixed = [tensor("Q", q, "FP32", False), tensor("K", k, "FP32"), tensor("V", v, "FP32", False)]
     check("JSON and bytes mixed", close(client.infer(MODEL, mixed, model_version="1").as_numpy("Y"), want))
 

@@ -342,6 +342,43 @@ static void outputs_are_selected(void **state)
     kserve_check("\"is_causal\":false,\"scale\":null", ONE_QUERY "," THREE_KEYS, NULL, all, 1);
 }
 
+/* What clients send to schedulers, sequences and codecs of other servers changes nothing, wherever they send it; what none of them
+ * sends is refused there. */
+static void options_of_other_servers(void **state)
+{
+    (void)state;
+    static const char *const options[] = {
+        "\"priority\":2",
+        "\"timeout\":1000",
+        "\"sequence_id\":7,\"sequence_start\":true,\"sequence_end\":false",
+        "\"sequence_id\":\"a\"",
+        "\"triton_enable_empty_final_response\":true",
+        "\"content_type\":\"np\"",
+        "\"headers\":{\"a\":\"b\"},\"tags\":[1]",
+    };
+    static const double y[] = {3};
+    static const struct kserve_wanted wanted = {"Y", "FP32", "[1,1,1,1]", 1, y, 0};
+    char inputs[1000], outputs[400], text[KSERVE_TEXT_BYTES_MAX];
+    for (size_t k = 0; k <= sizeof options / sizeof *options; k++) {
+        bool known = k < sizeof options / sizeof *options;
+        const char *option = known ? options[k] : "\"hint\":1";
+        (void)snprintf(inputs, sizeof inputs,
+                       "{\"name\":\"Q\",\"datatype\":\"FP32\",\"shape\":[1,1,1,1],\"data\":[1],\"parameters\":{%s}}," FP32(
+                           "K", "[1,1,1,1]", "[1]") "," FP32("V", "[1,1,1,1]", "[3]"),
+                       option);
+        (void)snprintf(outputs, sizeof outputs, "{\"name\":\"Y\",\"parameters\":{%s}}", option);
+        if (known) {
+            kserve_check(option, inputs, outputs, &wanted, 1);
+            continue;
+        }
+        kserve_text("", inputs, NULL, text);
+        kserve_check_error(text, 422, "/inputs/0/parameters/hint: hint: no such field; expected binary_data_size");
+        kserve_text("", FP32("Q", "[1,1,1,1]", "[1]") "," FP32("K", "[1,1,1,1]", "[1]") "," FP32("V", "[1,1,1,1]", "[3]"),
+                    outputs, text);
+        kserve_check_error(text, 422, "/outputs/0/parameters/hint: hint: no such field; expected binary_data");
+    }
+}
+
 static void documents(void **state)
 {
     (void)state;
@@ -391,6 +428,7 @@ int main(void)
         cmocka_unit_test(numbers_that_are_none),
         cmocka_unit_test(ids_come_back),
         cmocka_unit_test(outputs_are_selected),
+        cmocka_unit_test(options_of_other_servers),
         cmocka_unit_test(documents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
