@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import unittest.mock
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent.parent
@@ -114,6 +115,24 @@ def test_too_large(daemons, folder):
     check("from files to a file", np.array_equal(np.load(f"{folder}/out.npy"), output))
 
 
+def test_pauses():
+    """A worker whose daemon is gone keeps its tasks for longer and longer, that others get them."""
+    pauses, outcomes = [], [attnd.ConnectionFailed("gone"), attnd.ServerError(503, {"type": "urn:attnd:problem:busy"}), attnd.ConnectionFailed("gone"), None, attnd.ConnectionFailed("gone")]
+
+    def ask():
+        outcome = outcomes.pop(0)
+        if outcome:
+            raise outcome
+
+    with unittest.mock.patch.object(attnd.ray.time, "sleep", pauses.append):
+        while outcomes:
+            raises(attnd.AttndError, lambda: attnd.ray._call(ask))
+    check("pauses grow until an answer comes", pauses == [0.5, 1, 2, 0.5], pauses)
+    late = attnd.ServerError(503, {"type": "urn:attnd:problem:deadline"})
+    outcomes.append(late)
+    check("what takes too long is not tried again", raises(attnd.ray.DeadlineError, lambda: attnd.ray._call(ask)) is not None)
+
+
 @ray.remote(num_cpus=1, scheduling_strategy="SPREAD")
 def process_id():
     time.sleep(0.2)
@@ -151,6 +170,7 @@ def main():
         test_heads(daemons)
         test_keys()
         test_errors()
+        test_pauses()
         test_too_large(daemons, folder)
         test_documents(daemons)
         test_deaths(daemons)

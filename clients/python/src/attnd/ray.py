@@ -22,14 +22,15 @@ import ray
 
 from ._client import attention as _attention
 from ._client import merge as _merge
-from ._errors import ConnectionFailed, ServerError
+from ._errors import AttndError, ConnectionFailed, ServerError
 
-__all__ = ["attention"]
+__all__ = ["DeadlineError", "attention"]
 
 _MERGE_PARTS_MAX = 64
-# A node without its daemon fails at once and would draw every task that is tried again: it keeps each for so long.
-_PAUSE_S = 0.5
-_RETRIES = 30
+# A node without its daemon fails at once, so it would draw every task that is tried again while the others compute: a worker keeps the first
+# that fails for so long, each further one twice as long as the one before, up to the most.
+_PAUSE_S, _PAUSE_S_MAX = 0.5, 30.0
+_RETRIES = 100
 
 Array = Union[np.ndarray, str, "os.PathLike[str]"]
 Index = Tuple[Union[int, slice], ...]
@@ -49,20 +50,24 @@ def _load(part: Any) -> np.ndarray:
     return part
 
 
-class DeadlineError(Exception):
+class DeadlineError(AttndError):
     """A daemon's --request-timeout is too short for one task, and would be again."""
 
 
+_failures = 0  # of this worker, one after the other
+
+
 def _call(function: Any, *arguments: Any, **fields: Any) -> Any:
+    global _failures
     try:
-        return function(*arguments, **fields)
-    except ServerError as error:
-        if error.type == "deadline":
+        result = function(*arguments, **fields)
+        _failures = 0
+        return result
+    except (ConnectionFailed, ServerError) as error:
+        if isinstance(error, ServerError) and error.type == "deadline":
             raise DeadlineError(f"{error.detail}: raise --request-timeout, or lower part_bytes") from error
-        time.sleep(_PAUSE_S)
-        raise
-    except ConnectionFailed:
-        time.sleep(_PAUSE_S)
+        time.sleep(min(_PAUSE_S * 2 ** min(_failures, 10), _PAUSE_S_MAX))
+        _failures += 1
         raise
 
 
@@ -213,7 +218,7 @@ def attention(query: Array, key: Array, value: Array, *, causal: Union[bool, str
     num_cpus            what Ray reserves for each of them on its node
 
     Raises   RequestError, which says 413 where part_bytes is too much for a daemon; ray.exceptions.RayTaskError, also a ConnectionFailed or
-             ServerError, where a task has failed 30 times; ValueError for shapes that do not fit together"""
+             ServerError, where a task has failed 100 times; DeadlineError; ValueError for shapes that do not fit together"""
     named = {"causal": causal, "window": window, "scale": scale, "softcap": softcap, "sinks": sinks, "alibi": alibi,
              "query_offset": query_offset, "precision": precision}
     call = _Call(query, key, value, mask, part_bytes, {name: value for name, value in named.items() if value is not None})
