@@ -276,11 +276,11 @@ static void test_drain_on_sigint(void **state)
 static void test_shutdown_delay(void **state)
 {
     (void)state;
-    struct attnd *attnd = attnd_start("--shutdown-delay", "2");
+    struct attnd *attnd = attnd_start("--shutdown-delay", "4");
     struct reply reply = post_json(attnd, "/attention", SMALL_JSON, NULL);
     reply_done(&reply);
     (void)kill(attnd->pid, SIGTERM);
-    assert_true(attnd_logs(attnd, "serving for another 2 s", 30));
+    assert_true(attnd_logs(attnd, "serving for another 4 s", 30));
     reply = get(attnd, "/health/ready", NULL);
     assert_problem(&reply, 503);
     reply_done(&reply);
