@@ -117,7 +117,7 @@ SERVER_TESTS := $(patsubst %.c,$(B)/%,$(shell grep -ls '^\#include "server/' tes
 
 .PHONY: attnd install uninstall unit-tests http-tests fuzzers browser-tests web licenses run docker deps clean check test test-long lint \
 	layers format fuzz mutations exhaustive arm64-check docker-test fresh-check bench bench-service bench-http bench-wire bench-latency \
-	bench-numbers bench-web test-deps lint-deps exhaustive-ready bench-ready help
+	bench-replica bench-numbers bench-web test-deps lint-deps exhaustive-ready bench-ready help
 
 ##@ Build and run
 
@@ -393,6 +393,9 @@ bench-http: bench-ready ## small requests beside bare libmicrohttpd, FastAPI wit
 
 bench-latency: bench-ready ## small requests beside large ones, to bench/latency.md
 	@$(B)/bench/latency $(B)/attnd >$(B)/latency.md && cp $(B)/latency.md bench/latency.md && cat bench/latency.md
+
+bench-replica: bench-ready ## what requests of several sizes cost a replica, for docs/scaling.md
+	@PYTHONPATH=clients/python/src $$(bench/venv) bench/replica.py $(B)/attnd
 
 bench-numbers: bench-ready ## reading and writing numbers beside jansson
 	@$(B)/bench/number_bench

@@ -2,7 +2,7 @@
 """What one request costs a replica, for docs/scaling.md: processor time and memory as functions of T, D and H. The time is what all threads
 ran, so it says how many requests a second a core serves, also on a machine that is busy with something else.
 
-    PYTHONPATH=clients/python/src python3 bench/replica.py build/attnd"""
+    make bench-replica"""
 import re
 import subprocess
 import sys
