@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/json/suggest.h"
+#include "api/protocol/query_fields.h"
 #include "server/http/health_handler.h"
 #include "server/http/kserve_handler.h"
 #include "server/http/metrics_handler.h"
@@ -144,8 +145,12 @@ enum router_outcome router_find(const char *method, const char *target, const st
             continue;
         *ret_allow = route->allow;
         if (method_is(method, route)) {
+            const char *query = strchr(path, '?');
             *ret_route = route;
-            return ROUTER_FOUND;
+            if (route->protocol != &api_protocol_attention || query == NULL || query_fields_check(query + 1, err))
+                return ROUTER_FOUND;
+            *ret_allow = NULL;
+            return ROUTER_ERROR;
         }
         other_method = route;
     }

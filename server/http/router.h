@@ -12,7 +12,7 @@ struct static_files;
 enum router_outcome {
     ROUTER_FOUND,   /* *ret_route leads on */
     ROUTER_OPTIONS, /* OPTIONS: the reply is the Allow header */
-    ROUTER_ERROR,   /* err says why: not_found, method */
+    ROUTER_ERROR,   /* err says why: not_found, method; invalid, a field in the path's query */
 };
 
 /* The protocol that words the path's errors, also of a path that leads nowhere. */

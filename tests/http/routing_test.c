@@ -234,6 +234,28 @@ static void check_every_header(struct reply reply)
     reply_done(&reply);
 }
 
+/* Fields are read from the body alone. */
+static void test_fields_in_the_query(void **state)
+{
+    static const struct {
+        const char *path;
+        int status;
+    } cases[] = {
+        {"/attention?causal=true", 422},
+        {"/attention?trace=1&scale", 422},
+        {"/attention?trace=1&causality=true", 200},
+        {"/attention?", 200},
+        {"/attention?&=causal", 200},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct reply reply = post_json(attnd_shared(), cases[i].path, SMALL_JSON, NULL);
+        if (reply.status != cases[i].status)
+            fail_msg("%s: status %d, should be %d", cases[i].path, (int)reply.status, cases[i].status);
+        reply_done(&reply);
+    }
+}
+
 /* Answers of every origin, the ones that are sent past libmicrohttpd, too. */
 static void test_headers_of_every_reply(void **state)
 {
@@ -289,6 +311,7 @@ static const struct CMUnitTest tests[] = {
     HTTP_TEST(test_server_timing),
     HTTP_TEST(test_unsupported_media),
     HTTP_TEST(test_empty_body),
+    HTTP_TEST(test_fields_in_the_query),
     HTTP_TEST(test_headers_of_every_reply),
     HTTP_TEST(test_keep_alive_says_how_long),
 };
