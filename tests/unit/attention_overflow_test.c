@@ -175,6 +175,30 @@ static void biases_and_query_scales_of_overflows(void **state)
     }
 }
 
+/* Over tiles in which nothing is masked; exponentials against the maximum of q.k alone would all be 0, or infinite. */
+static void biases_far_from_the_scores(void **state)
+{
+    (void)state;
+    static const struct relative_bias_range everywhere[] = {{INT64_MIN, 0}};
+    static const double far[] = {-300, 300};
+    for (size_t k = 0; k < 12; k++) {
+        kernel_in_turn(k / 4);
+        struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 60, 512, 16, 8};
+        struct attention_case c;
+        attention_dims_outgrow_double(&dims);
+        attention_case_init(&c, &dims, 0, k);
+        c.options |= CASE_TERMS; /* for the bounds */
+        float number = (float)far[k % 2];
+        if (k / 2 % 2 == 0)
+            c.params.bias = (struct tensor){.data = &number, .dtype = DTYPE_F32, .rank = 4, .shape = {1, 1, 60, 512}};
+        else
+            c.params.relative_bias =
+                (struct relative_bias){.ranges = everywhere, .count = 1, .table = &far[k % 2], .stride = 1};
+        check_case(&c, RESULTS_ALL, NULL);
+        attention_case_done(&c);
+    }
+}
+
 /* The smallest and largest finite numbers as masks, as libraries write them for "masked": finite, so added. */
 static void finite_sentinels_in_the_mask(void **state)
 {
@@ -330,6 +354,7 @@ int main(void)
         cmocka_unit_test(extremes_equal_the_oracle),
         cmocka_unit_test(extremes_with_bans),
         cmocka_unit_test(biases_and_query_scales_of_overflows),
+        cmocka_unit_test(biases_far_from_the_scores),
         cmocka_unit_test(finite_sentinels_in_the_mask),
         cmocka_unit_test(sums_that_overflow),
         cmocka_unit_test(overflow_stays_in_its_row),
