@@ -280,9 +280,6 @@ $(L)/clients/documents.totals: $(B)/attnd $(WEB) build/clients/installed.txt $(L
 $(L)/cluster/%.totals: $(B)/attnd build/cluster/installed.txt
 	@ATTND_BIN=$< scripts/run-test $(basename $@) build/cluster/venv/bin/python tests/cluster/$*
 
-# Restarts daemons under load, so it runs when all else has.
-$(L)/cluster/replicas.py.totals: | $(filter-out test-cluster,$(MAKECMDGOALS))
-
 $(L)/sample/%.totals: $(B)/tests/exhaustive/%
 	$(run_test) $< 50000000
 
