@@ -9,8 +9,8 @@
 #include "api/number/batch.h"
 #include "api/number/shortest.h"
 
-/* The fast path is 2^-16 <= |x| < 2^49, powers of two left out: the first digit's power of ten is from -5 to 14, and the gaps to both
- * neighbours are equal. */
+/* The fast path is 2^-16 <= |x| < 2^49: the first digit's power of ten is from -5 to 14. Below a power of two the interval is half as
+ * wide, but no shorter text, and none that is nearer, is in the missing part of any of these 65. */
 #define FAST_MIN ((uint64_t)(1023 - 16) << F64_FRACTION_BITS)
 #define FAST_SPAN ((uint64_t)(16 + 49) << F64_FRACTION_BITS)
 #define PLACE_MIN (-5)
@@ -117,7 +117,7 @@ char *number_batch_write_f64(const double *x, size_t count, char *out)
     for (size_t i = 0; i < count; i++) {
         uint64_t bits;
         memcpy(&bits, &x[i], sizeof bits);
-        bool fast = (bits & (UINT64_MAX >> 1)) - FAST_MIN < FAST_SPAN && bits << (64 - F64_FRACTION_BITS) != 0;
+        bool fast = (bits & (UINT64_MAX >> 1)) - FAST_MIN < FAST_SPAN;
         out = fast ? write_fast(bits, out) : write_other(x[i], out);
     }
     return out;
