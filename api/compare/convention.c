@@ -2,6 +2,7 @@
 
 const struct convention conventions[] = {
     {"scale", convention_scale, 6, "other sizes of heads", false},
+    {"sequences_missing", convention_sequences_missing, 2, "more sequences than one", false},
     {"causal_corner", convention_causal_corner, 5, "more keys than queries", false},
     {"causal", convention_causal, 5, "more queries than one, and keys after them", false},
     {"mask_polarity", convention_mask_polarity, 1, "a mask that masks some keys of each row and not others", false},
@@ -10,7 +11,6 @@ const struct convention conventions[] = {
     {"mask_transposed", convention_mask_transposed, 1, "a mask that is not symmetric", false},
     {"window_bound", convention_window_bound, 6, "more tokens than the window holds", false},
     {"padding", convention_padding, 2, "items shorter than the longest", false},
-    {"sequences_missing", convention_sequences_missing, 2, "more sequences than one", false},
     {"masked_rows", convention_masked_rows, 2, "a row with every key masked", false},
     {"layout", convention_layout, 4, "numbers of heads and tokens that differ, and more than one of each", false},
     {"head_packing", convention_head_packing, 3, "more heads than one, of more dimensions than one", false},
