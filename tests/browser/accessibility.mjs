@@ -1,6 +1,7 @@
 // accessibility.mjs: keyboard alone, axe's rules, narrow and wide windows, light and dark. Screenshots of every view are left in
 // build/browser.
 
+import { PRESETS } from "../../web/src/presets.js";
 import { after, equal, ok, open, shoot, stickingOut, test, useJson, usePreset, useView, violations } from "./harness.mjs";
 
 const VIEWS = ["map", "lines", "heads", "stages", "compare", "table"];
@@ -76,6 +77,30 @@ test("with the keyboard alone: presets, views, stages, cells, heads, help", asyn
     ok((await page.textContent("#applied")).includes("scale 0.5"), "run");
 });
 
+test("the story: Back and Next, those of the browser too; from a request of one's own it begins anew", async (t) => {
+    const page = await open(t, { hash: "" }), at = (id) => page.waitForFunction((name) => document.getElementById("preset").value === name, id);
+    const [first, second, third] = PRESETS;
+    await at(first.id);
+    ok(await page.locator("#preset-back").isDisabled(), "the first step");
+    await after(page, () => page.click("#preset-next"));
+    await at(second.id);
+    await after(page, () => page.click("#preset-next"));
+    equal(await page.textContent("#headline"), third.title, "two steps on");
+    await after(page, () => page.goBack());
+    await at(second.id);
+    await after(page, () => page.goBack());
+    await at(first.id);
+    equal([await page.textContent("#step"), await page.evaluate(() => location.hash)], [`1 of ${PRESETS.length}`, ""], "the start");
+    await after(page, () => page.goForward());
+    await at(second.id);
+    await after(page, () => page.click("#preset-back"));
+    await at(first.id);
+    await useJson(page, [[1]]);
+    equal([await page.textContent("#headline"), await page.textContent("#step")], ["Your request", ""], "weights of one's own");
+    await after(page, () => page.click("#preset-next"));
+    await at(first.id);
+});
+
 test("what is pressed keeps the focus, though it is drawn anew", async (t) => {
     const page = await open(t), press = async (selector, key = "Enter") => {
         await page.focus(selector);
@@ -111,10 +136,10 @@ test("everything that can be clicked can be reached by Tab, and shows its focus"
             return [e.id || e.getAttribute("aria-label") || e.textContent.trim().slice(0, 20), e === document.body || style.outlineStyle !== "none" || e.classList.contains("sr") || e.type === "radio"];
         });
         ok(at[1], `${at[0]} has no outline`);
-        if (reached.has(at[0]) && reached.size > 30 && at[0] === "preset-back") break;
+        if (reached.has(at[0]) && reached.size > 30 && at[0] === "API") break;
         reached.add(at[0]);
     }
-    for (const id of ["preset", "theme", "help", "f-seed", "f-causal", "run", "file", "view-map", "map", "palette", "mask-reasons", "permalink"])
+    for (const id of ["preset", "preset-next", "theme", "help", "f-seed", "f-causal", "run", "file", "view-map", "map", "palette", "mask-reasons", "permalink"])
         ok(reached.has(id), `${id} was not reached: ${[...reached].join(", ")}`);
 });
 

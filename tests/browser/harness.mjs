@@ -12,7 +12,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { once } from "node:events";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { inflateRawSync } from "node:zlib";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
 export const TOP = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -70,8 +70,14 @@ export const startBrowser = () => chromium.launch({ executablePath: process.env.
 
 export const world = { url: "" };
 
-// Opens a new page in the test's browser. t.expect(/pattern/) allows a console message that would fail the test otherwise.
-export async function open(t, { hash = "", path = "", width = 1280, height = 900, scheme = "light", url = world.url, wait = true, ...options } = {}) {
+// The fragment of a link that holds a state of the page, and back.
+export const linkTo = (state) => `#s=${deflateRawSync(JSON.stringify({ v: 1, view: {}, ...state })).toString("base64url")}`;
+const stateOf = (hash) => JSON.parse(inflateRawSync(Buffer.from(hash.slice("#s=".length), "base64url")));
+
+const NOTEBOOK_LINK = linkTo({ preset: "notebook", view: { cell: [7, 3] } });
+
+// Opens a new page in the test's browser, with the notebook's head unless `hash` or `path` say otherwise. t.expect(/pattern/) allows a console message that would fail the test otherwise.
+export async function open(t, { path = "", hash = path ? "" : NOTEBOOK_LINK, width = 1280, height = 900, scheme = "light", url = world.url, wait = true, ...options } = {}) {
     const permissions = url.startsWith("http") ? ["clipboard-read", "clipboard-write"] : [];
     const context = await t.browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, ...options });
     t.contexts.push(context);
@@ -102,7 +108,7 @@ export async function after(page, action) {
 export async function linked(page, holds) {
     for (;;) {
         const hash = await page.evaluate(() => location.hash);
-        if (hash.startsWith("#s=") && holds(JSON.parse(inflateRawSync(Buffer.from(hash.slice(3), "base64url"))))) return hash;
+        if (hash.startsWith("#s=") && holds(stateOf(hash))) return hash;
         await page.waitForTimeout(20);
     }
 }

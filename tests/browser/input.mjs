@@ -191,6 +191,27 @@ test("token labels: text, lines, JSON; rows and columns", async (t) => {
     equal([await heads(), await rows()], [["0", "1"], ["0", "1"]], "another file has no labels of the one before");
 });
 
+test("tokens of a request and of a file are labels; marks of word pieces become spaces and joins", async (t) => {
+    const page = await open(t), heads = () => page.evaluate(() => document.getElementById("map").map.picture.colLabels), rows = () => page.evaluate(() => document.getElementById("map").map.picture.rowLabels);
+    const request = { query: [[1], [2]], key: [[1], [2], [3]], value: [[1], [2], [3]] };
+    await useJson(page, { ...request, tokens: { query: ["un", "##able"], key: ["a", "##,", "##b"] } });
+    equal([await rows(), await heads()], [["un", "·able"], ["a", ",", "·b"]], "##");
+    ok(!("tokens" in JSON.parse(await page.inputValue("#json"))), "they are no field that is sent");
+    const self = { x: { shape: [3, 2] }, seed: 1, projection: "identity" };
+    await useJson(page, { ...self, tokens: ["ĠcafÃ©", "s", "Ċ"] });
+    equal([await rows(), await heads()], [["café", "·s", "\n"], ["café", "·s", "\n"]], "Ġ, and bytes");
+    await page.$eval("#json", (box, text) => { box.value = text; }, JSON.stringify({ ...self, tokens: [1] }));
+    await page.click("#json-apply");
+    ok(/"tokens" is a list of texts/.test(await page.textContent("#e-json")), "what is no list of texts");
+    const numbers = (shape) => Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, i) => Math.sin(i));
+    const tensors = Object.fromEntries(["query", "key", "value"].map((name) => [name, ["F32", [3, 2, 4, 8], numbers([3, 2, 4, 8])]]));
+    await after(page, () => drop(page, [["vectors.safetensors", safetensors(tensors, { request: JSON.stringify({ causal: true, scale: 0.5, tokens: ["▁a", "b", "▁c", "▁a"] }), items: "layers" })]]));
+    equal([await heads(), await page.inputValue("#f-scale")], [["a", "·b", "c", "a"], "0.5"], "of a file, with its request");
+    ok(/3 layers, 2 heads, 4 × 4/.test(await page.textContent("#applied")), await page.textContent("#applied"));
+    await after(page, () => drop(page, [["weights.safetensors", safetensors({ weights: ["F32", [2, 1, 2, 2, 2], Float32Array.from([1, 0, 0.5, 0.5, 1, 0, 0.25, 0.75, 1, 0, 0.1, 0.9, 1, 0, 0.2, 0.8])] }, { tokens: "[\"Ġx\", \"Ġy\"]" })]]));
+    equal(await heads(), ["x", "y"], "of weights");
+});
+
 test("labels are counted against the rows and columns; long ones are cut, many are drawn with gaps", async (t) => {
     const page = await open(t), hint = (side) => page.textContent(`#labels-${side}-hint`);
     await page.click("#labels summary");

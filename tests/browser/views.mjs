@@ -59,6 +59,36 @@ test("heads: opened by a click, collected by shift-click, their mean", async (t)
     near(await page.textContent("#cell-weight").then(toNumber), mean[4][2], AS_PRINTED, "the panel's mean");
 });
 
+const linear = (n) => Array.from({ length: n }, (_, i) => i);
+
+test("layers and heads: all in one grid, which opens one and orders them; rollout", async (t) => {
+    const page = await open(t), T = 6, tokens = ["the", "cat", "saw", "the", "cat", "."];
+    // Head 0 of layer 0 reads the token before, head 1 the first; in layer 1 head 0 reads what followed an earlier copy, head 1 itself.
+    const keys = [[(i) => Math.max(0, i - 1), () => 0], [(i) => [0, 1, 2, 1, 2, 5][i], (i) => i]];
+    const one = (key) => linear(T).map((i) => linear(T).map((j) => Number(key(i) === j)));
+    await useJson(page, { weights: keys.map((heads) => [heads.map(one)]), tokens });
+    await useView(page, "heads");
+    equal(await page.locator(".thumb").count(), 8, "two heads, mean and rollout of two layers");
+    for (const [measure, first, value] of [["previous", "Layer 0, head 0", "100.00 %"], ["first", "Layer 0, head 1", "100.00 %"], ["copy", "Layer 1, head 0", "100.00 %"], ["itself", "Layer 1, head 1", "100.00 %"]]) {
+        await after(page, () => page.selectOption("#heads-order", measure));
+        equal([await page.getAttribute(".thumb >> nth=0", "aria-label"), await page.textContent(".thumb .measure >> nth=0")], [first, value], measure);
+    }
+    await after(page, () => page.selectOption("#heads-order", "entropy"));
+    equal(await page.textContent(".thumb .measure >> nth=0"), "0.00 bits", "entropy of weights that are 0 and 1");
+    await after(page, () => page.click("[aria-label='Layer 1, head 0']"));
+    equal([await page.inputValue("#pick-layer"), await page.inputValue("#pick-head")], ["1", "0"], "opened");
+    await useView(page, "heads");
+    await after(page, () => page.selectOption("#heads-order", ""));
+    await after(page, () => page.click("[aria-label='Layer 1, rollout']"));
+    const mix = (heads) => linear(T).map((i) => linear(T).map((j) => 0.5 * heads.reduce((sum, key) => sum + Number(key(i) === j), 0) / 2 + 0.5 * Number(i === j)));
+    const [a, b] = keys.map(mix), product = linear(T).map((i) => linear(T).map((j) => linear(T).reduce((sum, k) => sum + b[i][k] * a[k][j], 0)));
+    near(await readTable(page), product, AS_PRINTED, "rollout");
+    await chooseCell(page, 5, 2);
+    ok(/layers up to 1 know at query 5 came from token 2/.test(await page.textContent("#cell-body")), await page.textContent("#cell-body"));
+    await after(page, () => page.selectOption("#pick-layer", "0"));
+    near(await readTable(page), a, AS_PRINTED, "of the first layer");
+});
+
 test("batch items are thumbnails, too", async (t) => {
     const page = await open(t);
     await useView(page, "heads");

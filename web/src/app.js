@@ -11,7 +11,7 @@ import { Scale, extent } from "./color.js";
 import { MaskReasons } from "./mask_reasons.js";
 import { PRESETS } from "./presets.js";
 import { cellsOf, namesFor } from "./request.js";
-import { MEAN, Run, STAGES } from "./run.js";
+import { MEAN, ROLLOUT, Run, STAGES } from "./run.js";
 import { weightsRun } from "./weights.js";
 
 const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
@@ -22,7 +22,7 @@ export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null,
 export const TABS = ["map", "lines", "heads", "stages", "compare", "table", "yours"];
 
 export const VIEW_DEFAULTS = {
-    tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, palette: "viridis", mode: "linear",
+    tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, palette: "viridis", mode: "linear", order: "",
     hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "scale", patch: "", pairs: false,
 };
 
@@ -32,6 +32,7 @@ class App {
         this.request = {};
         this.weights = null; // the user's weights: nothing is computed
         this.preset = null;
+        this.items = null; // "layers": the batch's items are the layers of one model
         this.about = ""; // where the request comes from, if not from a preset or the form
         this.labels = NO_LABELS;
         this.view = { ...VIEW_DEFAULTS };
@@ -55,21 +56,16 @@ class App {
     // ---- the request ----
 
     // Labels stay if none are given.
-    setRequest(request, { view = {}, preset = null, labels = this.labels, about = "" } = {}) {
-        Object.assign(this, { request, preset, labels, about, weights: null });
+    setRequest(request, { view = {}, preset = null, labels = this.labels, items = null, about = "" } = {}) {
+        Object.assign(this, { request, preset, labels, items, about, weights: null });
         Object.assign(this.view, view);
         this.tell("request");
         return this.compute();
     }
 
-    usePreset(preset) {
-        const view = { ...VIEW_DEFAULTS, palette: this.view.palette, mode: this.view.mode, stage: preset.stage, tab: preset.view ?? "map", cell: preset.cell ?? null };
-        return this.setRequest(structuredClone(preset.request), { view, preset: preset.id, labels: NO_LABELS });
-    }
-
-    stepPreset(step) {
-        const at = PRESETS.findIndex(({ id }) => id === this.preset);
-        return this.usePreset(PRESETS[(at + step + PRESETS.length) % PRESETS.length]);
+    usePreset({ id, request, stage, view: tab = "map", cell = null, batch = 0, head = 0 }) {
+        const { palette, mode } = this.view;
+        return this.setRequest(structuredClone(request), { view: { ...VIEW_DEFAULTS, palette, mode, stage, tab, cell, batch, head }, preset: id, labels: NO_LABELS });
     }
 
     // Sets the fields in `changes`; undefined removes one.
@@ -83,22 +79,22 @@ class App {
     // Shows weights as they are: nothing is computed.
     useWeights(tensor, { name = "the address", labels = NO_LABELS, view = {}, about = `Your weights, from ${name}; nothing is computed.` } = {}) {
         const run = weightsRun(tensor);
-        Object.assign(this, { weights: tensor, weightsName: name, preset: null, labels, about });
+        Object.assign(this, { weights: tensor, weightsName: name, preset: null, items: null, labels, about });
         Object.assign(this.view, { stage: "weights", ...FIRST_CELLS }, view);
         this.show(run);
     }
 
     // Shows a request with the reply that it got earlier.
-    useReply(request, reply, { view = {}, labels = NO_LABELS, about = "" } = {}) {
-        Object.assign(this, { request, labels, about, weights: null, preset: null });
+    useReply(request, reply, { view = {}, labels = NO_LABELS, items = null, about = "" } = {}) {
+        Object.assign(this, { request, labels, items, about, weights: null, preset: null });
         Object.assign(this.view, view);
-        this.show(new Run(request, reply));
+        this.show(new Run(request, reply, { items }));
     }
 
     // No request, no picture.
     clear() {
         this.cancel();
-        Object.assign(this, { request: {}, about: "No request.", weights: null, preset: null, labels: NO_LABELS, run: null });
+        Object.assign(this, { request: {}, about: "No request.", weights: null, preset: null, items: null, labels: NO_LABELS, run: null });
         Object.assign(this.view, VIEW_DEFAULTS);
         this.tell("request");
         this.tell("run");
@@ -164,19 +160,19 @@ class App {
     }
 
     async compute() {
-        const { request } = this;
+        const { request, items } = this;
         if (this.weights) return;
         const reply = await this.busyWith("Computing", (signal) => compute(request, namesFor(request), signal));
         if (!reply) return;
         this.clearProblem();
-        this.take(new Run(request, reply));
+        this.take(new Run(request, reply, { items }));
         await this.need(this.view.stage);
     }
 
     take(run) {
         this.run = run;
         this.maskReasons = new MaskReasons(run);
-        const { L, B, H, Tq, Tk } = run.dims, { view } = this, within = (x, most) => (x === MEAN ? x : Math.min(x, most - 1));
+        const { L, B, H, Tq, Tk } = run.dims, { view } = this, within = (x, most) => (x === MEAN || (x === ROLLOUT && run.hasRollout) ? x : x === ROLLOUT ? MEAN : Math.min(x, most - 1));
         Object.assign(view, { layer: within(view.layer, L), batch: within(view.batch, B), head: within(view.head, H) });
         view.heads = view.heads.filter((head) => head === MEAN || head < H);
         if (!run.stages.some(({ name }) => name === view.stage)) view.stage = "weights";
@@ -200,6 +196,7 @@ class App {
 
     setView(changes) {
         Object.assign(this.view, changes);
+        if (this.view.head === ROLLOUT && this.view.stage !== "weights") Object.assign(this.view, changes.stage ? { head: MEAN } : { stage: "weights" });
         // The output's columns are not keys.
         if (changes.stage && this.view.cell && this.view.cell[1] >= (this.matrix()?.cols ?? Infinity)) this.view.cell[1] = 0;
         if ("cell" in changes && Object.keys(changes).length === 1) this.tell("cell");
@@ -211,22 +208,23 @@ class App {
         return STAGES.find(({ name }) => name === this.view.stage);
     }
 
-    at(head = this.view.head) {
+    // `place`: another { layer, batch } than those that are shown.
+    at(head = this.view.head, place = this.view) {
         const { layer, batch } = this.view;
-        return { layer, batch, head };
+        return { layer: place.layer ?? layer, batch: place.batch ?? batch, head };
     }
 
-    matrix(stage = this.view.stage, head = this.view.head, run = this.run) {
-        return run?.matrix(stage, { ...this.at(), head }) ?? null;
+    matrix(stage = this.view.stage, head = this.view.head, run = this.run, place = this.view) {
+        return run?.matrix(stage, this.at(head, place)) ?? null;
     }
 
     // The range of values over all heads, so that their pictures share one colour scale.
-    extent(stage, run = this.run) {
-        const { layer, batch, hideFirst } = this.view, id = [stage, layer, batch, hideFirst, run.tensors.size].join();
+    extent(stage, run = this.run, place = this.view) {
+        const { layer, batch } = this.at(0, place), { hideFirst } = this.view, id = [stage, layer, batch, hideFirst, run.tensors.size].join();
         if (!this.extents.has(run)) this.extents.set(run, new Map());
         const known = this.extents.get(run);
         if (!known.has(id)) {
-            const matrices = Array.from({ length: run.dims.H }, (_, head) => this.matrix(stage, head, run)).filter(Boolean);
+            const matrices = Array.from({ length: run.dims.H }, (_, head) => this.matrix(stage, head, run, place)).filter(Boolean);
             known.set(id, extent(matrices, hideFirst && stage !== "output"));
         }
         return known.get(id);
@@ -243,8 +241,8 @@ class App {
         return matrix && this.pictureOf(matrix, stage, this.scale(stage), this.maskReasons, head);
     }
 
-    pictureOf(matrix, stage, scale, maskReasons, head = this.view.head) {
-        const output = stage === "output", batch = this.view.batch, h = head === MEAN ? 0 : head;
+    pictureOf(matrix, stage, scale, maskReasons, head = this.view.head, batch = this.view.batch) {
+        const output = stage === "output", h = Number.isInteger(head) ? head : 0;
         return {
             matrix, scale, stage,
             reasonBits: !output && maskReasons?.any ? (i, j) => maskReasons.bits(batch, h, i, j) : null,

@@ -9,7 +9,7 @@ import { EXPORTS, save } from "./export.js";
 import { bytes, milliseconds, number } from "./format.js";
 import { REASONS } from "./mask_reasons.js";
 import { encode } from "./permalink.js";
-import { MEAN } from "./run.js";
+import { MEAN, ROLLOUT } from "./run.js";
 import { REASON_COLORS } from "./tile_cache.js";
 
 function stepper(name, title, count, get, set, more = []) {
@@ -130,12 +130,12 @@ export function renderControls(host, view) {
     if (!run) return;
     const { L, B, H } = run.dims, stage = app.view.stage, lines = tab === "lines", map = tab === "map" || tab === "stages";
     const scale = run.matrix(stage, app.at()) && !lines && tab !== "compare" && tab !== "table" ? app.scale(stage) : null;
-    const number0 = (value) => (value === MEAN ? MEAN : Number(value));
+    const number0 = (value) => (value === MEAN || value === ROLLOUT ? value : Number(value)), all = [...(H > 1 ? [MEAN] : []), ...(run.hasRollout ? [ROLLOUT] : [])];
     const parts = [
         h("div", { class: "row" },
-            L > 1 && stepper("layer", "Layer", L, () => app.view.layer, (value) => app.setView({ layer: Number(value) })),
-            B > 1 && stepper("batch", "Item", B, () => app.view.batch, (value) => app.setView({ batch: Number(value) })),
-            H > 1 && tab !== "heads" && stepper("head", "Head", H, () => app.view.head, (value) => app.setView({ head: number0(value) }), [[MEAN, MEAN]]),
+            L > 1 && tab !== "heads" && stepper("layer", "Layer", L, () => app.view.layer, (value) => app.setView({ layer: Number(value) })),
+            B > 1 && (tab !== "heads" || run.layerAxis !== "batch") && stepper("batch", run.layerAxis === "batch" ? "Layer" : "Item", B, () => app.view.batch, (value) => app.setView({ batch: Number(value) })),
+            all.length > 0 && tab !== "heads" && stepper("head", "Head", H, () => app.view.head, (value) => app.setView({ head: number0(value) }), all.map((name) => [name, name])),
             tab !== "table" && !lines && pick("palette", "Colours", PALETTES, () => app.view.palette, (palette) => app.setView({ palette })),
             tab !== "table" && !lines && pick("mode", "Scale", MODES, () => app.view.mode, (mode) => app.setView({ mode })),
             check("hide-first", "Hide first key", "hideFirst"),
@@ -193,7 +193,7 @@ function conventions(applied) {
 export function renderApplied(host) {
     const { run } = app;
     if (!run) return;
-    const { L, B, H, Tq, Tk } = run.dims, shape = [L > 1 && `${L} layers`, B > 1 && `${B} items`, H > 1 && `${H} heads`, `${Tq} × ${Tk}`].filter(Boolean).join(", ");
+    const { L, B, H, Tq, Tk } = run.dims, shape = [L > 1 && `${L} layers`, B > 1 && `${B} ${run.layerAxis === "batch" ? "layers" : "items"}`, H > 1 && `${H} heads`, `${Tq} × ${Tk}`].filter(Boolean).join(", ");
     const timings = run.timings.map(([name, ms]) => `${name} ${milliseconds(ms)}`).join(" · ");
     host.replaceChildren(
         h("span", {}, h("b", {}, run.weightsOnly ? "Your weights" : "Applied"), ` ${[shape, ...conventions(run.applied)].join(" · ")}`),

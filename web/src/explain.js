@@ -3,14 +3,14 @@
 import { app } from "./app.js";
 import { $, h, keepFocus } from "./dom.js";
 import { cut, number, share, visible } from "./format.js";
-import { MEAN, STAGES } from "./run.js";
+import { MEAN, ROLLOUT, STAGES } from "./run.js";
 
 const TERMS_MAX = 256, KEYS_MAX = 12, LABEL_CHARACTERS = 32;
 
 const label = (labels, i) => (labels?.[i] === undefined ? "" : ` ${cut(visible(labels[i]), LABEL_CHARACTERS)}`);
 
 export function reasonsText(i, j) {
-    const head = app.view.head === MEAN ? 0 : app.view.head;
+    const head = Number.isInteger(app.view.head) ? app.view.head : 0;
     return app.maskReasons.reasons(app.view.batch, head, i, j).map(({ title, text }) => `${title}: ${text}`).join("; ");
 }
 
@@ -115,6 +115,13 @@ function meanCell(i, j) {
             h("td", {}, share(x)), h("td", {}, bar(x, 1, false))))))];
 }
 
+function rolloutCell(i, j, w, weights) {
+    const { layerAxis } = app.run, upTo = app.view[layerAxis];
+    return [h("dl", {}, row("rollout", share(w), { id: "cell-weight", class: "strong" })),
+        h("p", { class: "hint" }, `How much of what the layers up to ${upTo} know at query ${i} came from token ${j}: each layer's heads are averaged, half of a token stays its own, `
+            + "and the layers are multiplied (Abnar and Zuidema 2020)."), h("h3", {}, "Strongest tokens"), contributions(weights, null, j)];
+}
+
 function computedCell(run, batch, head, i, j, weights) {
     const query = run.vectors("query", batch, head), past = run.tensors.has("present_key");
     const keys = run.vectors(past ? "present_key" : "key", batch, head), values = run.vectors(past ? "present_value" : "value", batch, head);
@@ -153,7 +160,7 @@ export function createExplain(host) {
             body.replaceChildren(h("p", { class: "hint" }, "Click a cell of the picture, or focus the picture and press the arrow keys."));
             return;
         }
-        if (app.view.stage === "output" && app.view.head !== MEAN && run.matrix("output", app.at())) {
+        if (app.view.stage === "output" && Number.isInteger(app.view.head) && run.matrix("output", app.at())) {
             $("cell-title").textContent = `query ${cell[0]}${label(app.labels.rows, cell[0])}, output ${cell[1]}`;
             return body.replaceChildren(...outputCell(run, app.view.batch, app.view.head, ...cell).filter(Boolean));
         }
@@ -161,7 +168,7 @@ export function createExplain(host) {
         if (!matrix || i >= matrix.rows || j >= matrix.cols) return;
         $("cell-title").textContent = `query ${i}${label(app.labels.rows, i)} → key ${j}${label(app.labels.cols, j)}`;
         const weights = rowOf(matrix, i);
-        const parts = head === MEAN ? meanCell(i, j) : run.weightsOnly ? givenCell(i, j, weights[j], weights)
+        const parts = head === MEAN ? meanCell(i, j) : head === ROLLOUT ? rolloutCell(i, j, weights[j], weights) : run.weightsOnly ? givenCell(i, j, weights[j], weights)
             : computedCell(run, app.view.batch, head, i, j, weights);
         body.replaceChildren(...parts.filter(Boolean));
     }

@@ -7,7 +7,6 @@ import { writeSafetensors } from "./files.js";
 import { bytes } from "./format.js";
 import { heatmapSvg } from "./heatmap_svg.js";
 import { plainRequest } from "./request.js";
-import { MEAN } from "./run.js";
 import { shortest } from "./tensor.js";
 
 const PNG_RATIO = 2, SVG_CELLS_MAX = 128 * 128, STANDALONE_BYTES_MAX = 64 << 20;
@@ -20,7 +19,9 @@ export function save(blob, name) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-const stem = () => `attention-${app.view.stage}${app.view.head === MEAN ? "-mean" : `-head${app.view.head}`}${app.run.dims.B > 1 ? `-item${app.view.batch}` : ""}`;
+const stem = () => `attention-${app.view.stage}${Number.isInteger(app.view.head) ? `-head${app.view.head}` : `-${app.view.head}`}${app.run.dims.B > 1 ? `-${itemName()}${app.view.batch}` : ""}`;
+
+const itemName = () => (app.run.layerAxis === "batch" ? "layer" : "item");
 
 const toBlob = (canvas) => new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 
@@ -94,7 +95,8 @@ export function csv() {
 }
 
 export function safetensors(run = app.run) {
-    const metadata = run.weightsOnly ? {} : { applied: JSON.stringify(run.applied), warnings: JSON.stringify(run.warnings), source: JSON.stringify(plainRequest(run.request)) };
+    const { rows, cols } = app.labels, tokens = rows && cols ? { tokens: JSON.stringify({ query: rows, key: cols }) } : {};
+    const metadata = run.weightsOnly ? tokens : { ...tokens, ...(run.items && { items: run.items }), applied: JSON.stringify(run.applied), warnings: JSON.stringify(run.warnings), source: JSON.stringify(plainRequest(run.request)) };
     return writeSafetensors(run.tensors, metadata);
 }
 
@@ -115,7 +117,7 @@ export async function standalone() {
     const read = async (selector, attribute) => (await fetch(document.querySelector(selector)[attribute])).text();
     const [script, style] = await Promise.all([read("script[src]", "src"), read("link[rel=stylesheet]", "href")]);
     const [page, licenses] = await Promise.all(["", "licenses.txt"].map(async (path) => (await fetch(new URL(path, base))).text()));
-    const state = { view: app.view, labels: app.labels, request: app.weights ? null : plainRequest(app.run.request), name: app.name };
+    const state = { view: app.view, labels: app.labels, items: app.items, request: app.weights ? null : plainRequest(app.run.request), name: app.name };
     const held = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
     const html = page.replace(/<link rel="icon"[^>]*>\n?/, "").replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
         .replace(/<script type="module"[^>]*><\/script>/, "")

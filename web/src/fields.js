@@ -89,14 +89,3 @@ export function valueOf(text, { name, kind, options }, current) {
         throw new Error(`this is not JSON: ${error.message}`);
     }
 }
-
-// Token labels: a JSON array, or else one label per line, or else one per word. Null: none.
-export function parseLabels(text) {
-    if (text.trim() === "") return null;
-    try {
-        const value = JSON.parse(text);
-        if (Array.isArray(value)) return value.map(String);
-    } catch { /* plain text */ }
-    const lines = text.replace(/\n$/, "").split("\n");
-    return lines.length > 1 ? lines : text.trim().split(/\s+/);
-}

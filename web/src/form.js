@@ -2,11 +2,13 @@
 
 import { FIRST_CELLS, NO_LABELS, app } from "./app.js";
 import { $, debounce, h } from "./dom.js";
-import { BOTH, FIELDS, parseLabels, textOf, valueOf } from "./fields.js";
+import { BOTH, FIELDS, textOf, valueOf } from "./fields.js";
+import { openFromModel } from "./help.js";
 import { takeFiles, takeText } from "./input.js";
-import { PRESETS } from "./presets.js";
+import { changedFields, presetById } from "./presets.js";
 import { QKV, X, formOf, plainRequest } from "./request.js";
 import { Tensor, shapeText } from "./tensor.js";
+import { parseLabels } from "./tokens.js";
 
 const AUTO_RUN_MS = 200, LABELS_MS = 150;
 const SHOWN_JSON_CHARACTERS_MAX = 20000;
@@ -68,9 +70,11 @@ function run() {
 
 function showRequest() {
     const form = app.weights ? "weights" : formOf(app.request);
+    const changed = app.preset ? changedFields(presetById(app.preset)) : [];
     keepDraft(form);
     for (const radio of document.querySelectorAll("input[name=source]")) radio.checked = radio.value === form;
     for (const { spec, input, row } of inputs.values()) {
+        row.classList.toggle("changed", changed.includes(spec.name));
         row.hidden = app.weights || (spec.form !== BOTH && spec.form !== form);
         if (changing) continue;
         input.value = textOf(app.request[spec.name], spec);
@@ -104,9 +108,9 @@ function showProblem() {
 const drafts = new Map(); // the last content of each source: what setRequest or useWeights takes
 
 function keepDraft(form) {
-    const { request, weights, weightsName, preset, labels, about } = app;
+    const { request, weights, weightsName, preset, labels, items, about } = app;
     if (weights) drafts.set(form, { weights, name: weightsName, labels, about });
-    else if (Object.keys(request).length) drafts.set(form, { request, preset, labels, about });
+    else if (Object.keys(request).length) drafts.set(form, { request, preset, labels, items, about });
 }
 
 // Returns to the source's last content, or starts with an example.
@@ -114,7 +118,7 @@ function chooseSource(form) {
     const { request, weights, ...rest } = drafts.get(form) ?? {};
     if (weights) app.useWeights(weights, rest);
     else if (request) app.setRequest(request, { ...rest, view: FIRST_CELLS });
-    else if (form === X) app.usePreset(PRESETS.find(({ id }) => id === "notebook"));
+    else if (form === X) app.usePreset(presetById("notebook"));
     else if (form === QKV) app.setRequest({ query: [[1, 0], [0, 1]], key: [[1, 0], [0, 1]], value: [[10], [20]] }, { view: { ...FIRST_CELLS, stage: "weights" }, labels: NO_LABELS });
     else {
         const matrix = app.matrix("weights");
@@ -193,7 +197,8 @@ export function createForm(host) {
         labelsPart(), jsonPart(),
         h("div", { class: "actions" },
             h("button", { id: "run", class: "primary", "aria-keyshortcuts": "Control+Enter" }, "Run ", h("kbd", {}, "Ctrl ⏎")),
-            picker, h("label", { htmlFor: "file", class: "button" }, "Open file…"))));
+            picker, h("label", { htmlFor: "file", class: "button" }, "Open file…"),
+            h("button", { type: "button", id: "from-model", onclick: openFromModel }, "From your model…"))));
     app.on("request", showRequest);
     app.on("request run", showLabelHints);
     app.on("problem", showProblem);

@@ -1,7 +1,8 @@
-// help.js: the dialog that lists the keys and the files that the page opens.
+// help.js: the dialogs: keys and files that the page opens, and how a model's attention becomes such a file.
 
 import { app } from "./app.js";
-import { $, h } from "./dom.js";
+import { $, announce, h } from "./dom.js";
+import { FROM_MODEL } from "./from_model.js";
 
 const KEYS = [
     ["1 … 7", "heat map, lines, heads, stages, compare, table, compare with yours"], ["[ ]", "previous, next preset"], ["s, Shift s", "next, previous stage"],
@@ -17,6 +18,24 @@ export function openHelp() {
             + "or your own attention weights, [Tq, Tk] up to [layers, batch, heads, Tq, Tk]. The address holds everything you see, so it can be shared."),
         h("dl", { class: "keys" }, KEYS.flatMap(([keys, text]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, text)])),
         !app.offline && h("p", { class: "hint" }, h("a", { href: "licenses.txt" }, "Licences of the libraries in this page")),
+        h("form", { method: "dialog" }, h("button", { class: "primary" }, "Close")));
+    dialog.showModal();
+}
+
+function program({ name, title, about, code }) {
+    const text = h("textarea", { id: name, rows: 9, class: "code", readOnly: true, value: code, "aria-label": title });
+    const copy = h("button", { type: "button", onclick: async () => {
+        text.select();
+        await navigator.clipboard.writeText(code).then(() => announce(`${title}: copied`), () => {});
+        copy.textContent = "Copied";
+    } }, "Copy");
+    return [h("h3", {}, title), h("p", { class: "hint" }, about), text, copy];
+}
+
+export function openFromModel() {
+    const dialog = $("help-dialog");
+    dialog.replaceChildren(h("h2", { id: "help-title" }, "From your model"),
+        h("p", {}, "Run one of these with the transformers library, any causal language model and your sentence, and drop the file on the page."), ...FROM_MODEL.flatMap(program),
         h("form", { method: "dialog" }, h("button", { class: "primary" }, "Close")));
     dialog.showModal();
 }

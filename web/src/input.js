@@ -4,18 +4,20 @@ import { FIRST_CELLS, NO_LABELS, app } from "./app.js";
 import { bodyOfCurl, isCurl } from "./curl.js";
 import { $, announce } from "./dom.js";
 import { FIELD_NAMES } from "./fields.js";
-import { readNumpy, readSafetensors } from "./files.js";
+import { readNumpy } from "./files.js";
 import { readNpz } from "./npz.js";
 import { X, formOf } from "./request.js";
+import { readRequestFile, splitRequest } from "./request_file.js";
 import { readYours } from "./yours.js";
 import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
+import { labelsOf } from "./tokens.js";
 
 const TENSOR_FIELDS = ["query", "key", "value", "x", "context", "value_context", "mask", "past_key", "past_value", "key_lengths", "query_lengths", "query_offset",
     "query_positions", "key_positions", "segment_ids", "span_ids", "prefix_length", "cu_seqlens", "sinks", "alibi", "bias", "query_scale"];
 const SHORT_NAMES = { q: "query", k: "key", v: "value", queries: "query", keys: "key", values: "value", attn_mask: "mask", attention_mask: "mask" };
 const WEIGHT_NAMES = ["weights", "attention", "attentions", "attn", "attention_weights", "mean_weights"];
 
-// ---- reading: { request }, { request, reply }, { weights, tokens }, or { tensors }, a Map by name ----
+// ---- reading: { request }, { request, reply }, { weights }, or { tensors }, a Map by name; with { labels, items } where they are given ----
 
 // JSON, or a curl command that sends some. `name` is for a tensor that has none. Throws an Error that says why the text is none of these.
 function readText(text, name) {
@@ -23,10 +25,10 @@ function readText(text, name) {
     if (Array.isArray(value)) return { weights: tensorFromJson(value) };
     if (value === null || typeof value !== "object") throw new Error("expected a request, or nested arrays of weights");
     const key = WEIGHT_NAMES.find((candidate) => candidate in value);
-    if (key) return { weights: tensorFromJson(value[key]), tokens: Array.isArray(value.tokens) ? value.tokens.map(String) : null };
+    if (key) return { weights: tensorFromJson(value[key]), labels: labelsOf(value.tokens) };
     if ("shape" in value && "data" in value) return { tensors: new Map([[name, tensorFromJson(value)]]) };
     if (!Object.keys(value).some((field) => FIELD_NAMES.has(field))) throw new Error(`this object has no field of a request, and no "weights"`);
-    return { request: value };
+    return splitRequest(value);
 }
 
 async function readFile(file) {
@@ -34,10 +36,7 @@ async function readFile(file) {
     if (file.name.endsWith(".npy")) return { tensors: new Map([[stem, readNumpy(buffer)]]) };
     if (file.name.endsWith(".npz")) return { tensors: await readNpz(buffer) };
     if (!file.name.endsWith(".safetensors")) return readText(new TextDecoder().decode(buffer), stem);
-    const { tensors, metadata } = readSafetensors(buffer);
-    if (metadata.source && metadata.applied && tensors.has("weights"))
-        return { request: parseJson(metadata.source), reply: { tensors, applied: parseJson(metadata.applied), warnings: parseJson(metadata.warnings ?? "[]") } };
-    return metadata.request ? { request: { ...parseJson(metadata.request), ...Object.fromEntries(tensors) } } : { tensors };
+    return readRequestFile(buffer);
 }
 
 // ---- taking ----
@@ -75,9 +74,9 @@ function takeFields(fields, name) {
 }
 
 // Named tensors: weights to look at, fields of a request, or the layers of a model.
-function takeTensors(named, name) {
+function takeTensors(named, name, labels) {
     const weights = [...named].find(([key]) => WEIGHT_NAMES.includes(key.toLowerCase()));
-    if (weights) return app.useWeights(weights[1], { name });
+    if (weights) return app.useWeights(weights[1], { name, labels: labels ?? NO_LABELS });
     const fields = Object.fromEntries([...named].filter(([key]) => fieldOf(key)).map(([key, tensor]) => [fieldOf(key), tensor]));
     for (const field of ["projection", "rope", "qk_norm", "relative_bias"]) {
         const members = [...named].filter(([key]) => key.startsWith(`${field}.`)).map(([key, tensor]) => [key.slice(field.length + 1), tensor]);
@@ -87,11 +86,12 @@ function takeTensors(named, name) {
     return Object.keys(fields).length ? takeFields(fields, name) : app.useWeights(stack([...named.values()]), { name });
 }
 
-function take({ request, reply, weights, tokens, tensors }, name, labels) {
-    if (reply) return app.useReply(request, reply, { view: FIRST_CELLS, about: `${name}: results of an earlier request.` });
-    if (tensors) return takeTensors(tensors, name);
-    if (weights) return app.useWeights(weights, { name, labels: tokens ? { rows: tokens, cols: tokens } : labels });
-    return app.setRequest(request, { view: FIRST_CELLS, labels });
+// `kept`: the labels of a text that has none.
+function take({ request, reply, weights, labels, items, tensors }, name, kept) {
+    if (reply) return app.useReply(request, reply, { view: FIRST_CELLS, labels: labels ?? NO_LABELS, items, about: `${name}: results of an earlier request.` });
+    if (tensors) return takeTensors(tensors, name, labels);
+    if (weights) return app.useWeights(weights, { name, labels: labels ?? kept });
+    return app.setRequest(request, { view: FIRST_CELLS, labels: labels ?? kept, items });
 }
 
 // `labels`: those to keep. Throws an Error that says what is wrong with the text.
@@ -114,18 +114,21 @@ export async function takeYours(files) {
 export async function takeFiles(files) {
     if (app.view.tab === "yours" && app.run && !app.run.weightsOnly) return takeYours(files);
     const tensors = new Map(), names = [];
-    let at = "";
+    let at = "", labels = null;
     try {
         for (const file of files) {
             at = file.name;
             const content = await readFile(file);
             if (content.tensors) for (const [key, tensor] of content.tensors) tensors.set(key, tensor);
             else await take(content, file.name, NO_LABELS);
-            if (content.tensors) names.push(file.name);
+            if (content.tensors) {
+                names.push(file.name);
+                labels ??= content.labels;
+            }
             announce(`Opened ${file.name}`);
         }
         at = names.join(", ");
-        if (tensors.size) await takeTensors(tensors, at);
+        if (tensors.size) await takeTensors(tensors, at, labels);
     } catch (error) {
         app.fail(new Error(`${at}: ${error.message}`));
     }

@@ -8,9 +8,9 @@ import { createExplain } from "./explain.js";
 import { createForm } from "./form.js";
 import { openHelp } from "./help.js";
 import { listenForFiles } from "./input.js";
-import { PRESETS, presetById } from "./presets.js";
-import { begin } from "./restore.js";
-import { MEAN } from "./run.js";
+import { PRESETS, changeOf, presetById } from "./presets.js";
+import { begin, saveState } from "./restore.js";
+import { MEAN, ROLLOUT } from "./run.js";
 import { restoreTheme, wireTheme } from "./theme.js";
 import * as compare from "./views/compare.js";
 import * as heads from "./views/heads.js";
@@ -105,9 +105,15 @@ const render = onFrame(() => {
 });
 
 function showStory() {
-    const preset = presetById(app.preset);
-    $("story").textContent = preset?.story ?? (app.about || "Your request.");
+    const preset = presetById(app.preset), at = PRESETS.indexOf(preset), change = preset ? changeOf(preset) : "";
+    $("headline").textContent = preset?.title ?? "Your request";
+    $("story").textContent = preset?.story ?? app.about;
+    $("changed").textContent = change && `Changed from the step before: ${change}.`;
+    $("step").textContent = preset ? `${at + 1} of ${PRESETS.length}` : "";
+    $("preset-back").disabled = at < 1;
+    $("preset-next").disabled = at === PRESETS.length - 1;
     $("preset").value = preset?.id ?? "";
+    document.title = preset ? `${preset.title} · attnd` : "attnd";
 }
 
 // A picture that the form's request did not give is dimmed, and cannot be exported.
@@ -172,17 +178,24 @@ function makeColumns() {
     rove(list, choose);
 }
 
+// A step of the story is an entry of the browser's history.
+async function choosePreset(preset) {
+    await saveState();
+    history.pushState(null, "", location.href);
+    announce(`${preset.title}. ${preset.story}`);
+    return app.usePreset(preset);
+}
+
+// From a request that is no step, the story begins anew.
 function stepPreset(by) {
-    if (app.offline) return;
-    app.stepPreset(by);
-    const { title, story } = presetById(app.preset);
-    announce(`${title}. ${story}`);
+    const at = PRESETS.findIndex(({ id }) => id === app.preset), to = at < 0 ? 0 : at + by;
+    if (!app.offline && PRESETS[to]) choosePreset(PRESETS[to]);
 }
 
 function stepHead(by) {
-    const { H } = app.run.dims, order = [...Array.from({ length: H }, (_, i) => i), ...(H > 1 ? [MEAN] : [])];
+    const { H } = app.run.dims, order = [...Array.from({ length: H }, (_, i) => i), ...(H > 1 ? [MEAN] : []), ...(app.run.hasRollout ? [ROLLOUT] : [])];
     app.setView({ head: order[(order.indexOf(app.view.head) + by + order.length) % order.length] });
-    announce(`Head ${app.view.head}`);
+    announce(Number.isInteger(app.view.head) ? `Head ${app.view.head}` : `${app.view.head} of the heads`);
 }
 
 function stepStage(by) {
@@ -223,7 +236,7 @@ function start() {
     createForm($("request"));
     createExplain($("cell"));
     $("preset").append(h("option", { value: "", hidden: true }, "Your request"), ...PRESETS.map(({ id, title }) => h("option", { value: id }, title)));
-    $("preset").addEventListener("change", () => app.usePreset(presetById($("preset").value)));
+    $("preset").addEventListener("change", () => choosePreset(presetById($("preset").value)));
     $("preset-back").addEventListener("click", () => stepPreset(-1));
     $("preset-next").addEventListener("click", () => stepPreset(1));
     $("help").addEventListener("click", openHelp);

@@ -2,8 +2,9 @@
 
 import { TABS, VIEW_DEFAULTS } from "./app.js";
 import { PALETTES } from "./color.js";
+import { MEASURES } from "./measures.js";
 import { plainRequest } from "./request.js";
-import { MEAN, STAGES } from "./run.js";
+import { MEAN, ROLLOUT, STAGES } from "./run.js";
 import { product } from "./tensor.js";
 import { isLinked, sizeOf, toLink } from "./yours.js";
 
@@ -25,7 +26,7 @@ async function through(stream, bytes) {
 // Returns the fragment without its #; null if the state is too large for an address.
 export async function encode(app) {
     const view = Object.fromEntries(Object.entries(app.view).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(VIEW_DEFAULTS[name])));
-    const state = { v: 1, view };
+    const state = { v: 1, view, ...(app.items && !app.preset && { items: app.items }) };
     if (app.weights) {
         if (app.weights.size > LINK_BYTES_MAX / 4) return null;
         state.own = { shape: app.weights.shape, data: Array.from(app.weights.data, (x) => Number(x.toPrecision(8))) };
@@ -35,7 +36,7 @@ export async function encode(app) {
         if (sizeOf(app.yours) > LINK_BYTES_MAX / 4) return null;
         state.yours = toLink(app.yours);
     }
-    if (app.labels.rows || app.labels.cols) state.labels = app.labels;
+    if ((app.labels.rows || app.labels.cols)) state.labels = app.labels;
     const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(state)));
     return bytes.length > LINK_BYTES_MAX ? null : `s=${toBase64(bytes)}`;
 }
@@ -44,7 +45,7 @@ const isObject = (value) => value !== null && typeof value === "object" && !Arra
 const isList = (value) => value === null || value === undefined || Array.isArray(value);
 
 const isIndex = (value) => Number.isInteger(value) && value >= 0;
-const isHead = (value) => value === MEAN || isIndex(value);
+const isHead = (value) => value === MEAN || value === ROLLOUT || isIndex(value);
 const isTuple = (value, length, test) => value === null || (Array.isArray(value) && value.length === length && value.every(test));
 
 // Of settings that are not of their default's type alone.
@@ -52,6 +53,7 @@ const SETTINGS = {
     tab: (value) => TABS.includes(value),
     stage: (value) => STAGES.some(({ name }) => name === value),
     palette: (value) => PALETTES.some(({ name }) => name === value),
+    order: (value) => value === "" || MEASURES.some(({ name }) => name === value),
     layer: isIndex, batch: isIndex, head: isHead,
     heads: (value) => Array.isArray(value) && value.every(isHead),
     cell: (value) => isTuple(value, 2, isIndex),
@@ -64,9 +66,9 @@ function readView(view) {
     return { ...VIEW_DEFAULTS, ...Object.fromEntries(Object.entries(view).filter(([name, value]) => name in VIEW_DEFAULTS && isRight(name, value))) };
 }
 
-function check({ v, view = {}, own, request, preset, labels = {}, yours }) {
+function check({ v, view = {}, own, request, preset, labels = {}, items = "layers", yours }) {
     if (yours !== undefined && !isLinked(yours)) return false;
-    if (v !== 1 || !isObject(view) || !isObject(labels) || !isList(labels.rows) || !isList(labels.cols)) return false;
+    if (v !== 1 || !isObject(view) || !isObject(labels) || items !== "layers" || !isList(labels.rows) || !isList(labels.cols)) return false;
     if (own !== undefined) return isObject(own) && Array.isArray(own.shape) && Array.isArray(own.data) && product(own.shape) === own.data.length;
     return isObject(request) || typeof preset === "string";
 }
@@ -74,7 +76,7 @@ function check({ v, view = {}, own, request, preset, labels = {}, yours }) {
 // Whether a fragment is a link's, and not that of a place in the page.
 export const isLink = (hash) => hash.startsWith("#s=");
 
-// Returns the state { view, request | preset | own, labels } of a link. Throws an Error if the link is damaged.
+// Returns the state { view, request | preset | own, labels, items } of a link. Throws an Error if the link is damaged.
 export async function decode(hash) {
     let state = null;
     try {

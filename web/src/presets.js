@@ -28,25 +28,25 @@ export const PRESETS = [
             + "Query 7 spreads its attention (22.97\u00a0% on key 3), query 1 gives 84\u00a0% to itself.",
     },
     {
-        id: "scaled", title: "Scaled head", stage: "weights",
+        id: "scaled", title: "Scaled head", stage: "weights", cell: [7, 3],
         request: { seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true },
         story: "The same head with the scores divided by √16: the softmax stays softer, no key takes all. "
             + "Open Compare to see where the scale moves the most weight.",
     },
     {
-        id: "encoder", title: "Encoder", stage: "weights",
+        id: "encoder", title: "Encoder", stage: "weights", cell: [0, 5],
         request: { seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16 },
         story: "Without the mask every token sees every other, both ways, as a text classifier wants it. "
             + "Nothing is hatched, and the first row is as busy as the last.",
     },
     {
-        id: "cross", title: "Cross-attention", stage: "weights",
+        id: "cross", title: "Cross-attention", stage: "weights", cell: [2, 7],
         request: { seed: 1337, x: { shape: [1, 6, 32] }, context: { shape: [1, 10, 32] }, head_size: 16 },
         story: "Queries come from one sequence, keys and values from another: the picture is a rectangle. "
             + "This is how a decoder reads what an encoder wrote.",
     },
     {
-        id: "grouped", title: "Grouped heads", stage: "weights", view: "heads",
+        id: "grouped", title: "Grouped heads", stage: "weights", view: "heads", cell: [12, 5],
         request: { seed: 1337, x: { shape: [1, 16, 32] }, head_size: 8, num_heads: 8, num_kv_heads: 2, causal: true },
         story: "Eight query heads share two key heads: heads 0 to 3 ask the same keys, and 4 to 7 the others. "
             + "Click a head to open it, shift-click to collect some.",
@@ -76,7 +76,7 @@ export const PRESETS = [
             + "Positions begin anew in each; mask reasons tell a neighbour's key from one that comes later.",
     },
     {
-        id: "alibi", title: "ALiBi", stage: "weights", view: "heads",
+        id: "alibi", title: "ALiBi", stage: "weights", view: "heads", cell: [20, 18],
         request: { seed: 1337, x: { shape: [1, 24, 32] }, head_size: 8, num_heads: 8, causal: true, alibi: true },
         story: "A penalty grows with distance, steeper in the first heads than in the last. "
             + "Head 0 looks at its neighbours, head 7 far back; the stage Bias shows the penalty alone.",
@@ -88,5 +88,18 @@ export const PRESETS = [
             + "So rows sum to less than 1; the panel shows the sink's share.",
     },
 ];
+
+const WORDS = new Map([[undefined, "default"], [true, "on"], [false, "off"]]);
+const wordsOf = (value) => WORDS.get(value) ?? (value.shape ? value.shape.join(" × ") : JSON.stringify(value));
+
+// The fields that a preset sets otherwise than the one before it.
+export function changedFields(preset) {
+    const before = PRESETS[PRESETS.indexOf(preset) - 1]?.request, now = preset.request;
+    if (!before || !now) return [];
+    return [...new Set([...Object.keys(before), ...Object.keys(now)])].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(now[name]));
+}
+
+// The same in words; empty where there is nothing to tell.
+export const changeOf = (preset) => changedFields(preset).map((name) => `${name} ${wordsOf(preset.request[name])}`).join(", ");
 
 export const presetById = (id) => PRESETS.find((preset) => preset.id === id);

@@ -5,31 +5,34 @@ import { NO_LABELS, VIEW_DEFAULTS, app } from "./app.js";
 import { $, debounce } from "./dom.js";
 import { readSafetensors } from "./files.js";
 import { decode, encode, isLink } from "./permalink.js";
-import { presetById } from "./presets.js";
+import { PRESETS, presetById } from "./presets.js";
 import { Tensor } from "./tensor.js";
 import { fromLink } from "./yours.js";
 
 const REMEMBER_MS = 250;
-const START = presetById("notebook");
+const [START] = PRESETS;
 
 function isStart() {
-    const view = { ...VIEW_DEFAULTS, cell: START.cell, stage: START.stage };
-    return app.preset === START.id && !app.labels.rows && !app.labels.cols && JSON.stringify(app.view) === JSON.stringify(view);
+    const { stage, cell, batch = 0, head = 0 } = START, view = { ...VIEW_DEFAULTS, stage, cell, batch, head };
+    return app.preset === START.id && JSON.stringify(app.view) === JSON.stringify(view);
 }
 
 // A state that an address cannot hold leaves the address empty: what it held before is no longer on the page.
-const remember = debounce(REMEMBER_MS, async () => {
+let saves = 0;
+export async function saveState() {
     if (app.offline || !app.run) return;
-    const state = isStart() ? null : await encode(app);
-    history.replaceState(null, "", state ? `#${state}` : location.pathname + location.search);
-});
+    const number = ++saves, start = isStart(), state = start ? null : await encode(app);
+    if (number === saves) history.replaceState({ start }, "", state ? `#${state}` : location.pathname + location.search);
+}
 
-function restore({ view, labels = NO_LABELS, own, request, preset: id, yours }) {
+const remember = debounce(REMEMBER_MS, saveState);
+
+function restore({ view, labels = NO_LABELS, items = null, own, request, preset: id, yours }) {
     app.yours = yours ? fromLink(yours) : null;
     if (own) return app.useWeights(new Tensor(own.shape, Float64Array.from(own.data)), { labels, view });
     const preset = presetById(id);
     if (!preset && !request) throw new Error(`This link is of a preset, "${id}", that the page does not have`);
-    return app.setRequest(preset ? structuredClone(preset.request) : request, { preset: preset?.id ?? null, view, labels });
+    return app.setRequest(preset ? structuredClone(preset.request) : request, { preset: preset?.id ?? null, view, labels, items });
 }
 
 // A link that cannot be read leaves the page without a picture, which might be taken for the link's.
@@ -46,13 +49,13 @@ async function restoreLink(hash) {
 function restoreStandalone() {
     const held = $("standalone-state");
     if (!held) return false;
-    const { view, labels, request, name } = JSON.parse(held.textContent);
+    const { view, labels, items, request, name } = JSON.parse(held.textContent);
     const bytes = Uint8Array.from(atob($("standalone-data").textContent.trim()), (c) => c.charCodeAt(0)), { tensors, metadata } = readSafetensors(bytes.buffer);
     app.offline = true;
     document.body.classList.add("offline");
     const about = `A copy of “${name}” with its numbers; it needs no server.`;
     if (!request) app.useWeights(tensors.get("weights"), { name, labels, view, about });
-    else app.useReply(request, { tensors, applied: JSON.parse(metadata.applied), warnings: JSON.parse(metadata.warnings) }, { labels, view, about });
+    else app.useReply(request, { tensors, applied: JSON.parse(metadata.applied), warnings: JSON.parse(metadata.warnings) }, { labels, items, view, about });
     return true;
 }
 
@@ -61,6 +64,7 @@ export async function begin() {
     addEventListener("hashchange", ({ newURL }) => { // not location's, which may follow the state again
         const { hash } = new URL(newURL);
         if (isLink(hash)) restoreLink(hash);
+        else if (hash === "" && history.state?.start) app.usePreset(START);
     });
     if (restoreStandalone()) return;
     await (isLink(location.hash) ? restoreLink(location.hash) : app.usePreset(START));

@@ -1,5 +1,6 @@
 // run.js: the results of one request, or weights that were given, by layer, batch item, head, query and key.
 
+import { rollout } from "./measures.js";
 import { product } from "./tensor.js";
 
 export const STAGES = [
@@ -13,12 +14,16 @@ export const STAGES = [
 
 const MATRIX_STAGES = new Set(["scores", "capped_scores", "masked_scores", "weights"]);
 
-export const MEAN = "mean";
+export const MEAN = "mean", ROLLOUT = "rollout"; // pictures of all heads, beside those of one
+
+const ROLLOUT_TOKENS_MAX = 512; // its time grows with their third power
 
 export class Run {
-    // `reply`: as compute() returns it, or { tensors } with the user's weights.
-    constructor(request, reply, weightsOnly = false) {
+    // `reply`: as compute() returns it, or { tensors } with the user's weights. `items`: "layers" if the batch's items are a model's
+    // layers.
+    constructor(request, reply, { weightsOnly = false, items = null } = {}) {
         this.request = request;
+        this.items = items;
         this.tensors = reply.tensors;
         this.applied = reply.applied ?? null;
         this.warnings = reply.warnings ?? [];
@@ -43,6 +48,20 @@ export class Run {
     get cells() {
         const { L, B, H, Tq, Tk } = this.dims;
         return L * B * H * Tq * Tk;
+    }
+
+    // The axis of a model's layers, "layer" or "batch"; null: there is one layer.
+    get layerAxis() {
+        return this.dims.L > 1 ? "layer" : this.items === "layers" && this.dims.B > 1 ? "batch" : null;
+    }
+
+    get layers() {
+        return this.layerAxis === "layer" ? this.dims.L : this.layerAxis ? this.dims.B : 1;
+    }
+
+    get hasRollout() {
+        const { Tq, Tk } = this.dims;
+        return this.layers > 1 && Tq === Tk && Tq <= ROLLOUT_TOKENS_MAX;
     }
 
     // The stages that this run has, or that can be fetched.
@@ -79,6 +98,7 @@ export class Run {
     }
 
     makeMatrix(stage, layer, batch, head) {
+        if (head === ROLLOUT) return stage === "weights" && this.hasRollout ? this.rollout(layer, batch) : null;
         if (head === MEAN && !this.outputIsShared(stage)) return this.mean(stage, layer, batch);
         if (stage === "output") return this.outputMatrix(batch, head === MEAN ? 0 : head);
         if (stage === "bias") return this.biasMatrix(layer, batch, head);
@@ -95,6 +115,12 @@ export class Run {
         for (const matrix of matrices) for (let i = 0; i < data.length; i++) data[i] += matrix.data[i];
         for (let i = 0; i < data.length; i++) data[i] /= matrices.length;
         return { rows, cols, data };
+    }
+
+    // From the first layer up to this one.
+    rollout(layer, batch) {
+        const axis = this.layerAxis, at = { layer, batch };
+        return rollout(Array.from({ length: at[axis] + 1 }, (_, one) => this.matrix("weights", { ...at, [axis]: one, head: MEAN })));
     }
 
     biasMatrix(layer, batch, head) {

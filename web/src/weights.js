@@ -45,5 +45,5 @@ export function weightsRun(tensor) {
     const { shape } = tensor, rank = shape.length;
     if (rank < 2 || rank > 5) throw new Error(`weights have 2 to 5 axes, [Tq, Tk] up to [L, B, H, Tq, Tk]; these have ${rank}`);
     if (!product(shape)) throw new Error(`these weights are empty: ${shapeText(shape)}`);
-    return new Run({}, { tensors: new Map([["weights", tensor]]), warnings: warningsOf(tensor) }, true);
+    return new Run({}, { tensors: new Map([["weights", tensor]]), warnings: warningsOf(tensor) }, { weightsOnly: true });
 }

@@ -1,17 +1,20 @@
-// heads.js: every head, the mean of all and that of the collected ones, as small pictures on one scale; and the batch's items.
+// heads.js: every head of every layer as small pictures on one scale, in their places or ordered by what they do; the mean of all heads,
+// of the collected ones, and rollout; and the batch's items.
 
 import { app } from "../app.js";
 import { h, keepFocus } from "../dom.js";
-import { MEAN } from "../run.js";
+import { share, short } from "../format.js";
+import { measuresFor } from "../measures.js";
+import { MEAN, ROLLOUT } from "../run.js";
 import { TILE_MAX, TileCache } from "../tile_cache.js";
 
-const SIDE = 118;
+const SIDE_MAX = 118, SIDE_MIN = 24, GAP = 16, LAYER_NAME_WIDTH = 64;
 
 // The matrix on a small canvas; a pixel shows the largest number that it covers.
-function paintThumbnail(canvas, picture) {
+function paintThumbnail(canvas, picture, side) {
     const { rows, cols } = picture.matrix, step = (n) => Math.max(0, Math.ceil(Math.log2(n / TILE_MAX)));
     const tile = new TileCache(picture, TILE_MAX).make(step(cols), step(rows), 0, 0), ratio = window.devicePixelRatio || 1;
-    const scale = SIDE / Math.max(rows, cols), width = Math.max(8, Math.round(cols * scale)), height = Math.max(8, Math.round(rows * scale));
+    const scale = side / Math.max(rows, cols), width = Math.max(8, Math.round(cols * scale)), height = Math.max(8, Math.round(rows * scale));
     canvas.width = width * ratio;
     canvas.height = height * ratio;
     canvas.style.width = `${width}px`;
@@ -23,35 +26,46 @@ function paintThumbnail(canvas, picture) {
 
 export function create(host) {
     let collecting = false; // clicks collect, for touch screens without a Shift key
+    let side = SIDE_MAX, scale = null, measure = null; // of the drawing under way
     const chosen = h("p", { class: "hint", id: "heads-about", "aria-live": "polite" });
     const grid = h("div", { class: "thumbs", role: "group", "aria-label": "Heads" });
     const items = h("div", { class: "thumbs", role: "group", "aria-label": "Batch items" });
     const headsTitle = h("h2", {}, "Heads"), itemsTitle = h("h2", {}, "Batch items");
     const collectBox = h("label", { class: "check" }, h("input", { type: "checkbox", id: "collect", onchange: (event) => { collecting = event.target.checked; } }), "Click collects");
-    host.append(headsTitle, h("div", { class: "row" }, chosen, collectBox), grid, itemsTitle, items);
+    const order = h("select", { id: "heads-order", onchange: () => app.setView({ order: order.value }) });
+    const orderBox = h("label", { class: "pick" }, "Order by ", order);
+    host.append(headsTitle, h("div", { class: "row" }, orderBox, chosen, collectBox), grid, itemsTitle, items);
 
-    function open(head) {
-        app.setView({ head, tab: "map" });
+    const placeOf = (layer) => (app.run.layerAxis ? { [app.run.layerAxis]: layer } : {});
+    const layerShown = () => (app.run.layerAxis ? app.view[app.run.layerAxis] : 0);
+
+    function collect(layer, head) {
+        const before = layer === layerShown() ? app.view.heads : [];
+        app.setView({ ...placeOf(layer), heads: before.includes(head) ? before.filter((x) => x !== head) : [...before, head] });
     }
 
-    function collect(head) {
-        const heads = app.view.heads.includes(head) ? app.view.heads.filter((x) => x !== head) : [...app.view.heads, head];
-        app.setView({ heads });
-    }
-
-    function thumbnail(text, picture, { pressed, onclick, name }) {
+    function thumbnail(text, picture, { pressed, onclick, name, value }) {
         const canvas = h("canvas", { "aria-hidden": "true" });
-        paintThumbnail(canvas, picture);
+        paintThumbnail(canvas, picture, side);
         return h("button", { type: "button", class: `thumb ${pressed ? "on" : ""}`, "aria-pressed": String(Boolean(pressed)), "aria-label": name ?? text, onclick },
-            h("span", { class: "frame" }, canvas), h("span", {}, text));
+            h("span", { class: "frame" }, canvas), h("span", {}, text), value !== undefined && h("b", { class: "measure" }, value));
     }
 
-    function head(which) {
-        const picture = app.picture(app.view.stage, which), collected = app.view.heads.includes(which);
-        return thumbnail(which === MEAN ? "mean" : `head ${which}`, picture, {
+    const pictureAt = (layer, head) => {
+        const place = placeOf(layer), matrix = app.matrix(app.view.stage, head, app.run, place);
+        return matrix && app.pictureOf(matrix, app.view.stage, scale, app.maskReasons, head, place.batch);
+    };
+
+    const NAMES = { [MEAN]: ["mean", "Mean of all heads"], [ROLLOUT]: ["rollout", "Rollout"] };
+
+    function head(layer, which) {
+        const many = app.run.layers > 1, collected = layer === layerShown() && app.view.heads.includes(which), matrix = measure && app.matrix("weights", which, app.run, placeOf(layer));
+        const [short1, long] = NAMES[which] ?? [`head ${which}`, `Head ${which}`];
+        return thumbnail(many ? short1.replace("head ", measure ? `${layer}.` : "") : short1, pictureAt(layer, which), {
             pressed: collected,
-            onclick: (event) => (collecting || event.shiftKey || event.ctrlKey || event.metaKey ? collect(which) : open(which)),
-            name: which === MEAN ? "Mean of all heads" : `Head ${which}`,
+            onclick: (event) => (which !== ROLLOUT && (collecting || event.shiftKey || event.ctrlKey || event.metaKey) ? collect(layer, which) : app.setView({ ...placeOf(layer), head: which, tab: "map" })),
+            name: many ? `Layer ${layer}, ${long.toLowerCase()}` : long,
+            value: matrix ? (measure.unit ? `${short(measure.of(matrix, app.labels))} ${measure.unit}` : share(measure.of(matrix, app.labels))) : undefined,
         });
     }
 
@@ -60,28 +74,61 @@ export function create(host) {
         const heads = app.view.heads.filter((x) => x !== MEAN), matrices = heads.map((x) => app.matrix(app.view.stage, x));
         const { rows, cols } = matrices[0], data = new Float64Array(rows * cols);
         for (const matrix of matrices) for (let i = 0; i < data.length; i++) data[i] += matrix.data[i] / heads.length;
-        return app.pictureOf({ rows, cols, data }, app.view.stage, app.scale(app.view.stage), app.maskReasons, heads[0]);
+        return app.pictureOf({ rows, cols, data }, app.view.stage, scale, app.maskReasons, heads[0]);
     }
 
     function item(batch) {
-        const before = app.view.batch;
-        app.view.batch = batch;
-        const picture = app.picture(app.view.stage, app.view.head);
-        app.view.batch = before;
-        return thumbnail(`item ${batch}`, picture, { pressed: batch === before, onclick: () => app.setView({ batch }) });
+        const matrix = app.matrix(app.view.stage, app.view.head, app.run, { batch });
+        return thumbnail(`item ${batch}`, app.pictureOf(matrix, app.view.stage, app.scale(app.view.stage), app.maskReasons, app.view.head, batch),
+            { pressed: batch === app.view.batch, onclick: () => app.setView({ batch }) });
+    }
+
+    function showOrders() {
+        const matrix = app.matrix("weights", 0), measures = matrix && app.run.dims.H * app.run.layers > 1 ? measuresFor(matrix, app.labels) : [];
+        measure = measures.find(({ name }) => name === app.view.order) ?? null;
+        order.replaceChildren(h("option", { value: "" }, app.run.layers > 1 ? "layer and head" : "head"), ...measures.map(({ name, title }) => h("option", { value: name }, title)));
+        order.value = measure?.name ?? "";
+        orderBox.hidden = !measures.length;
+    }
+
+    // One scale for all heads of all layers.
+    function scaleOfAll() {
+        const all = Array.from({ length: app.run.layers }, (_, layer) => app.extent(app.view.stage, app.run, placeOf(layer)));
+        return app.scale(app.view.stage, { max: Math.max(...all.map(({ max }) => max)), negative: all.some(({ negative }) => negative) });
+    }
+
+    function ordered(heads) {
+        const layers = Array.from({ length: app.run.layers }, (_, layer) => layer);
+        const valueOf = ([layer, which]) => measure.of(app.matrix("weights", which, app.run, placeOf(layer)), app.labels);
+        const all = layers.flatMap((layer) => heads.filter(Number.isInteger).map((which) => [layer, which]));
+        return all.map((one) => [valueOf(one), one]).sort(([a], [b]) => b - a).map(([, one]) => head(...one));
+    }
+
+    // A row of the grid for each layer, a column for each head.
+    function layered(heads) {
+        return Array.from({ length: app.run.layers }, (_, layer) => [h("span", { class: "layer-name" }, `layer ${layer}`), ...heads.map((which) => head(layer, which))]).flat();
     }
 
     function draw() {
-        const { H, B } = app.run.dims, { heads } = app.view;
-        const many = heads.filter((x) => x !== MEAN).length > 1;
-        chosen.textContent = heads.length ? `${heads.length} collected` : "Click opens a head, shift-click collects.";
-        if (heads.length) chosen.append(" ", h("button", { type: "button", class: "quiet", onclick: () => app.setView({ heads: [] }) }, "Clear"));
-        const shared = app.run.outputIsShared(app.view.stage);
-        headsTitle.hidden = grid.hidden = chosen.hidden = collectBox.hidden = H === 1 && B > 1;
-        itemsTitle.hidden = B === 1;
-        grid.replaceChildren(...Array.from({ length: shared ? 1 : H }, (_, which) => head(which)), ...(H > 1 && !shared ? [head(MEAN)] : []),
+        const { run, view } = app, { H, B } = run.dims, many = view.heads.filter((x) => x !== MEAN).length > 1, layers = run.layers;
+        const shared = run.outputIsShared(view.stage), weights = view.stage === "weights";
+        const heads = [...Array.from({ length: shared ? 1 : H }, (_, which) => which), ...(H > 1 && !shared ? [MEAN] : []), ...(run.hasRollout && weights ? [ROLLOUT] : [])];
+        showOrders();
+        scale = scaleOfAll();
+        const inGrid = layers > 1 && !measure, width = host.clientWidth || 560;
+        side = inGrid ? Math.max(SIDE_MIN, Math.min(SIDE_MAX, Math.floor((width - LAYER_NAME_WIDTH) / heads.length) - GAP)) : SIDE_MAX;
+        chosen.textContent = view.heads.length ? `${view.heads.length} collected` : "Click opens a head, shift-click collects.";
+        if (view.heads.length) chosen.append(" ", h("button", { type: "button", class: "quiet", onclick: () => app.setView({ heads: [] }) }, "Clear"));
+        const batch = B > 1 && run.layerAxis !== "batch";
+        headsTitle.hidden = grid.hidden = chosen.hidden = collectBox.hidden = H === 1 && batch && layers === 1;
+        itemsTitle.hidden = !batch;
+        headsTitle.textContent = layers > 1 ? "Layers and heads" : "Heads";
+        grid.classList.toggle("grid", inGrid);
+        grid.style.gridTemplateColumns = inGrid ? `${LAYER_NAME_WIDTH}px repeat(${heads.length}, minmax(0, auto))` : "";
+        grid.replaceChildren(...(measure ? ordered(heads) : inGrid ? layered(heads) : heads.map((which) => head(0, which))),
             ...(many ? [thumbnail("mean of collected", meanOfChosen(), { pressed: false, onclick: () => {} })] : []));
-        items.replaceChildren(...(B > 1 ? Array.from({ length: B }, (_, batch) => item(batch)) : []));
+        side = SIDE_MAX;
+        items.replaceChildren(...(batch ? Array.from({ length: B }, (_, one) => item(one)) : []));
         return true;
     }
 

@@ -5,12 +5,12 @@ import { schemeTableau10 } from "d3-scale-chromatic";
 import { app } from "../app.js";
 import { h, svg } from "../dom.js";
 import { cut, share, visible } from "../format.js";
-import { MEAN } from "../run.js";
+import { MEAN, ROLLOUT } from "../run.js";
 
 const ROW = 22, TOP = 26, TOKENS_MAX = 400, LINES_MAX = 4000, LABEL_CHARACTERS = 16;
 const HEAD_STEP_MAX = 4;
 const link = linkHorizontal();
-const nameOf = (head) => (head === MEAN ? "mean of all heads" : `head ${head}`);
+const nameOf = (head) => (head === MEAN ? "mean of all heads" : head === ROLLOUT ? ROLLOUT : `head ${head}`);
 
 // The topk largest weights of each of the rows, down to the threshold, in rising order.
 function strongest(matrix, rows, topk, threshold, hideFirst, head) {
