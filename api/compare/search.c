@@ -259,8 +259,9 @@ static bool try_declared(struct search *search, enum element_type type, struct e
 static bool try_exact(struct search *search, struct error *err)
 {
     const enum element_type type = rounding_type(search->expected, false);
-    return try_singles(search, err) && (is_explained(search) || type == ELEMENT_F64 || rounding_try(search, type, err)) &&
-           (is_explained(search) || rounding_try(search, ELEMENT_F64, err)) && try_pairs_if_asked(search, err) &&
+    return try_singles(search, err) && try_pairs_if_asked(search, err) &&
+           (is_explained(search) || type == ELEMENT_F64 || rounding_try(search, type, err)) &&
+           (is_explained(search) || rounding_try(search, ELEMENT_F64, err)) &&
            (is_explained(search) || type == ELEMENT_F64 || try_rounded(search, type, err));
 }
 
