@@ -18,19 +18,25 @@ static bool stored(const struct attention_plan *plan, size_t first)
     return scores && first < selection->key_first + selection->key_count && first + KEY_TILE > selection->key_first;
 }
 
-/* Packs a tile of keys and values that some query may see, or whose scores are asked for all the same. */
-static void task_pack(void *argument, size_t task, size_t worker)
+/* Packs a unit's tile of keys and values if some query may see it, or its scores are asked for all the same. */
+static void tile_pack(struct attention_plan *plan, size_t unit, size_t tile)
 {
-    struct attention_plan *plan = argument;
-    size_t unit, tile;
-    (void)worker;
-    attention_find_tile(plan, attention_tiles_before(plan, plan->group_first) + task, &unit, &tile);
     const struct attention_sequence_plan *sequence = &plan->sequences[unit / plan->Hkv];
     size_t first = sequence->first_key + tile * KEY_TILE;
     if (attention_should_stop(plan) ||
         (!stored(plan, first) && (first >= sequence->key_end || first + KEY_TILE <= sequence->key_begin)))
         return;
     attention_block_functions(plan)->pack(plan, unit, first);
+}
+
+/* Task number -> unit, tile. */
+static void task_pack(void *argument, size_t task, size_t worker)
+{
+    struct attention_plan *plan = argument;
+    size_t unit, tile;
+    (void)worker;
+    attention_find_tile(plan, attention_tiles_before(plan, plan->group_first) + task, &unit, &tile);
+    tile_pack(plan, unit, tile);
 }
 
 /* A head's blocks go from the last to the first: under a causal mask the last take longest. */
@@ -74,13 +80,15 @@ static void task_run_mean(void *argument, size_t task, size_t worker)
 static void task_unit(void *argument, size_t task, size_t worker)
 {
     struct attention_plan *plan = argument;
-    size_t unit = plan->group_first + task;
-    size_t first_tile = attention_tiles_before(plan, plan->group_first);
-    size_t first_block = attention_blocks_before(plan, plan->group_first);
-    for (size_t tile = attention_tiles_before(plan, unit); tile < attention_tiles_before(plan, unit + 1); tile++)
-        task_pack(plan, tile - first_tile, worker);
-    for (size_t block = attention_blocks_before(plan, unit); block < attention_blocks_before(plan, unit + 1); block++)
-        task_run(plan, block - first_block, worker);
+    size_t unit = plan->group_first + task, s = unit / plan->Hkv;
+    size_t group = plan->H / plan->Hkv, first_head = unit % plan->Hkv * group;
+    size_t tiles = size_pieces(plan->sequences[s].keys, KEY_TILE);
+    size_t blocks = size_pieces(plan->sequences[s].queries, QUERY_TILE);
+    for (size_t tile = 0; tile < tiles; tile++)
+        tile_pack(plan, unit, tile);
+    for (size_t h = first_head; h < first_head + group; h++)
+        for (size_t number = 0; number < blocks && !attention_should_stop(plan); number++)
+            block_run(plan, s, h, number, &plan->scratch[worker]);
 }
 
 /* True where whole units as tasks keep all threads busy to the end, and one is soon done. It saves a hand-over to the threads, and they

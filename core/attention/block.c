@@ -28,7 +28,12 @@ void attention_block_init(const struct attention_plan *plan, size_t s, size_t g,
                                     .queries = queries,
                                     .rows = rows};
     size_t begin;
-    attention_rows_range(attention_row_at(plan, ret->b, first_query), queries, &begin, &ret->key_end);
+    if (queries == sequence->queries) {
+        begin = sequence->key_begin;
+        ret->key_end = sequence->key_end;
+    } else {
+        attention_rows_range(attention_row_at(plan, ret->b, first_query), queries, &begin, &ret->key_end);
+    }
     begin = size_max(begin, sequence->first_key);
     ret->key_end = size_max(ret->key_end, sequence->first_key);
     ret->key_begin = begin - (begin - sequence->first_key) % plan->key_panel;

@@ -45,6 +45,8 @@ size_t attention_group_end(const struct attention_plan *plan, size_t first)
 
 size_t attention_unit_keys(const struct attention_plan *plan, size_t unit)
 {
+    if (plan->params->sequences == NULL) /* all are equal */
+        return (unit - plan->group_first) * plan->key_panel_count * plan->key_panel;
     return (panels_before(plan, unit) - panels_before(plan, plan->group_first)) * plan->key_panel;
 }
 

@@ -4,9 +4,9 @@
 #include "core/attention/sequences.h"
 #include "core/size.h"
 
-/* Keys by index, of one sequence. */
+/* Keys by index, of one sequence: small enough to be returned in registers, once a rule and query. */
 struct range {
-    size_t begin, end;
+    uint32_t begin, end;
     bool by_key; /* some inside may not belong to it */
 };
 
@@ -35,13 +35,13 @@ static struct key_order order_of(const struct attention_plan *plan, const struct
 }
 
 /* The first key that does not stand before a position, where keys are sorted. */
-static size_t key_from(const struct key_order *order, int64_t position)
+static uint32_t key_from(const struct key_order *order, int64_t position)
 {
     size_t low = order->first, high = order->end;
     if (order->positions->given == NULL && low < high) {
         int64_t first = positions_at(order->positions, order->b, low);
         uint64_t before = (uint64_t)position - (uint64_t)first;
-        return position <= first ? low : before < high - low ? low + (size_t)before : high;
+        return (uint32_t)(position <= first ? low : before < high - low ? low + (size_t)before : high);
     }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -50,13 +50,13 @@ static size_t key_from(const struct key_order *order, int64_t position)
         else
             high = middle;
     }
-    return low;
+    return (uint32_t)low;
 }
 
 /* The keys at positions from `first` to `last`. */
 static struct range range_of(const struct key_order *order, int64_t first, int64_t last)
 {
-    struct range all = {order->first, order->end, !order->sorted};
+    struct range all = {(uint32_t)order->first, (uint32_t)order->end, !order->sorted};
     if (!order->sorted)
         return all;
     return (struct range){first == INT64_MIN ? all.begin : key_from(order, first),
@@ -69,12 +69,12 @@ static struct range range_or(struct range a, struct range b)
     if (a.begin >= a.end || b.begin >= b.end)
         return a.begin >= a.end ? b : a;
     bool apart = a.end < b.begin || b.end < a.begin;
-    return (struct range){size_min(a.begin, b.begin), size_max(a.end, b.end), a.by_key || b.by_key || apart};
+    return (struct range){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end, a.by_key || b.by_key || apart};
 }
 
 static struct range range_and(struct range a, struct range b)
 {
-    return (struct range){size_max(a.begin, b.begin), size_min(a.end, b.end), a.by_key || b.by_key};
+    return (struct range){a.begin > b.begin ? a.begin : b.begin, a.end < b.end ? a.end : b.end, a.by_key || b.by_key};
 }
 
 /* The keys of the sequence that have the id. */
@@ -83,7 +83,7 @@ static struct range range_of_id(const struct lookup *at, const struct extents *e
     const struct extent *extent = extents_find(extents, id);
     if (extent == NULL)
         return (struct range){0};
-    struct range own = {at->order.first, at->order.end, false};
+    struct range own = {(uint32_t)at->order.first, (uint32_t)at->order.end, false};
     return range_and(own, (struct range){extent->begin, extent->end, extent->gap});
 }
 
@@ -139,11 +139,11 @@ static struct attention_row row_of(const struct lookup *at, size_t i)
     size_t b = at->sequence->b;
     uint32_t sequence = (uint32_t)(at->sequence - plan->sequences);
     int64_t position = positions_at(&params->query_positions, b, i);
-    struct range range = {at->order.first, at->order.end, false};
+    struct range range = {(uint32_t)at->order.first, (uint32_t)at->order.end, false};
     if (query_is_padding(plan, b, i))
         return (struct attention_row){.sequence = sequence, .padding = true};
     if (params->key_lengths != NULL)
-        range.end = size_min(range.end, params->key_lengths[b]);
+        range.end = (uint32_t)size_min(range.end, params->key_lengths[b]);
     if (params->query_segments.ids != NULL)
         range = range_and(range, range_of_id(at, &at->segments, token_id(&params->query_segments, b, i)));
     if (params->causal)
@@ -156,7 +156,7 @@ static struct attention_row row_of(const struct lookup *at, size_t i)
     }
     if (range.begin >= range.end)
         return (struct attention_row){.sequence = sequence};
-    return (struct attention_row){(uint32_t)range.begin, (uint32_t)range.end, sequence, range.by_key, false};
+    return (struct attention_row){range.begin, range.end, sequence, range.by_key, false};
 }
 
 void attention_rows_range(const struct attention_row *rows, size_t count, size_t *ret_begin, size_t *ret_end)
@@ -193,6 +193,30 @@ static void summarize(struct attention_plan *plan, const struct attention_sequen
                        sequence->first_key + size_min(first + KEY_TILE, sequence->keys));
 }
 
+/* The rows of a sequence, and what they leave of its keys; returns whether one of them is by_key. */
+static bool rows_init(const struct lookup *at, struct attention_sequence_plan *sequence, struct attention_row *ret_rows)
+{
+    bool by_key = false;
+    for (size_t i = 0; i < sequence->queries; i++) {
+        ret_rows[i] = row_of(at, sequence->first_query + i);
+        by_key |= ret_rows[i].by_key;
+    }
+    attention_rows_range(ret_rows, sequence->queries, &sequence->key_begin, &sequence->key_end);
+    return by_key;
+}
+
+/* The same of rows that see all keys. */
+static void rows_init_all(const struct lookup *at, struct attention_sequence_plan *sequence, struct attention_row *ret_rows)
+{
+    if (sequence->queries == 0)
+        return;
+    const struct attention_row row = row_of(at, sequence->first_query);
+    for (size_t i = 0; i < sequence->queries; i++)
+        ret_rows[i] = row;
+    sequence->key_begin = row.begin;
+    sequence->key_end = row.end;
+}
+
 /* True where each query sees each key of its sequence, but for what the mask says. */
 static bool rows_see_all(const struct attention_params *params)
 {
@@ -210,19 +234,16 @@ void attention_visible_init(struct attention_plan *plan)
     for (size_t s = 0; s < plan->sequence_count; s++) {
         struct attention_sequence_plan *sequence = &plan->sequences[s];
         struct attention_row *rows = plan->rows + sequence->b * plan->Tq + sequence->first_query;
-        bool new_item = s == 0 || plan->sequences[s - 1].b != sequence->b, by_key = false;
+        bool new_item = s == 0 || plan->sequences[s - 1].b != sequence->b;
         if (new_item && params->key_segments.ids != NULL)
             extents_init(&at.segments, &params->key_segments, sequence->b, plan->Tk);
         if (new_item && params->key_spans.ids != NULL)
             extents_init(&at.spans, &params->key_spans, sequence->b, plan->Tk);
         at.sequence = sequence;
         at.order = order_of(plan, sequence);
-        for (size_t i = 0; i < sequence->queries; i++) {
-            rows[i] = see_all && i > 0 ? rows[0] : row_of(&at, sequence->first_query + i);
-            by_key |= rows[i].by_key;
-        }
-        attention_rows_range(rows, sequence->queries, &sequence->key_begin, &sequence->key_end);
-        if (by_key)
+        if (see_all)
+            rows_init_all(&at, sequence, rows);
+        else if (rows_init(&at, sequence, rows))
             summarize(plan, sequence);
     }
 }
