@@ -5,6 +5,7 @@
 //   assets/NAME-HASH.js, .css    cached by browsers for good, so the names change with the content
 //   NAME.gz                      beside each text: sent to clients that accept gzip
 
+import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -31,7 +32,15 @@ function page(name, replacements) {
     writeFileSync(join(fresh, name), text);
 }
 
-page("index.html", { script: asset["src/main.js"], style: asset["style.css"] });
+// Presets too large for the script.
+function held(name) {
+    const data = readFileSync(join(HERE, "model", name)), hash = createHash("sha256").update(data).digest("hex").slice(0, 8);
+    const path = `assets/${name.replace(/(?=\.\w+$)/, `-${hash}`)}`;
+    writeFileSync(join(fresh, path), data);
+    return path;
+}
+
+page("index.html", { sentence: held("sentence.safetensors"), script: asset["src/main.js"], style: asset["style.css"] });
 page("docs.html", { script: asset["src/docs.js"], style: asset["docs.css"], ...renderReference(readFileSync(join(HERE, "../openapi.yaml"), "utf8")) });
 writeFileSync(join(fresh, "licenses.txt"), notices(shippedPackages(metafile)));
 cpSync(join(HERE, "icon.svg"), join(fresh, "icon.svg"));

@@ -17,7 +17,7 @@ import { chromium } from "playwright-core";
 
 export const TOP = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 export const ARTEFACTS = join(TOP, "build/browser");
-const TEST_TIMEOUT_MS = 120000;
+const TEST_TIMEOUT_MS = 180000;
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync"];

@@ -1,6 +1,6 @@
 // numbers.mjs: what is drawn and written on the page is what the daemon computes, and what the notebook printed.
 
-import { after, ask, chooseCell, equal, near, ok, open, readJson, readTable, test, toNumber, useJson, usePreset, useStage } from "./harness.mjs";
+import { after, ask, chooseCell, equal, near, ok, open, readJson, readTable, test, toNumber, useJson, usePreset, useStage, world } from "./harness.mjs";
 import { PRESETS, changedFields } from "../../web/src/presets.js";
 
 const notebook = readJson("tests/conformance/notebook.json");
@@ -46,6 +46,19 @@ test("every preset draws what the daemon answers", async (t) => {
         near(await readTable(page), want, AS_PRINTED, `${preset.id}: ${stage}`);
         equal(await page.isVisible("#problem"), false, "a problem");
     }
+});
+
+test("the sentence: the page shows its file, which is a request; the caption's numbers are what attnd computes", async (t) => {
+    const page = await open(t, { hash: "" }), sentence = PRESETS[0], file = await page.evaluate(() => new URL(document.body.dataset.sentence, document.baseURI).href);
+    const body = await (await fetch(file)).arrayBuffer(), response = await fetch(`${world.url}attention`, { method: "POST", headers: { "Content-Type": "application/x-safetensors" }, body });
+    const { weights, tokens } = await response.json(), mean = (numbers) => numbers.reduce((a, b) => a + b) / numbers.length, tail = (layer, head) => weights[layer][head].slice(1);
+    near(await readTable(page), weights[sentence.batch][sentence.head], AS_PRINTED, "the first picture");
+    equal([tokens[11], tokens[10], tokens[6], tokens[0], tokens[2]], ["Ġqu", "Ġthe", "Ġbe", "ĠTo", ","], "tokens");
+    const shares = [weights[1][1][11][10], weights[1][1][6][0], mean(tail(0, 0).map((row, i) => row[i + 1]))];
+    equal(sentence.story.match(/\d+(?=\u00a0%)/g).map(Number), shares.map((x) => Math.round(100 * x)), "shares");
+    ok(weights[3][0].slice(3).filter((row) => Math.max(...row) === row[2]).length >= 9, "head 0 of layer 3 keeps to the first comma");
+    equal([await page.textContent("#headline"), await page.textContent("#cell-title")], [sentence.title, "query 11 qu → key 10 the"], "headline, cell");
+    ok(/4 layers, 4 heads, 14 × 14/.test(await page.textContent("#applied")), await page.textContent("#applied"));
 });
 
 // The canvas's colour in the middle of a cell.

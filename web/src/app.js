@@ -6,11 +6,12 @@
 //   "zoom"      the heat map panned or zoomed            "busy"     a computation began or ended
 //   "problem"   something failed, or that is over
 
-import { Problem, compute } from "./api.js";
+import { Problem, base, compute } from "./api.js";
 import { Scale, extent } from "./color.js";
 import { MaskReasons } from "./mask_reasons.js";
 import { PRESETS } from "./presets.js";
 import { cellsOf, namesFor } from "./request.js";
+import { readRequestFile } from "./request_file.js";
 import { MEAN, ROLLOUT, Run, STAGES } from "./run.js";
 import { weightsRun } from "./weights.js";
 
@@ -63,9 +64,25 @@ class App {
         return this.compute();
     }
 
-    usePreset({ id, request, stage, view: tab = "map", cell = null, batch = 0, head = 0 }) {
-        const { palette, mode } = this.view;
-        return this.setRequest(structuredClone(request), { view: { ...VIEW_DEFAULTS, palette, mode, stage, tab, cell, batch, head }, preset: id, labels: NO_LABELS });
+    async usePreset(preset) {
+        const { request: before, weights } = this, { id, stage, view: tab = "map", cell = null, batch = 0, head = 0 } = preset;
+        const content = await this.contentOf(preset);
+        if (!content || this.request !== before || this.weights !== weights) return undefined; // something else was chosen meanwhile
+        const { request, ...more } = content, { palette, mode } = this.view;
+        return this.setRequest(request, { view: { ...VIEW_DEFAULTS, palette, mode, stage, tab, cell, batch, head }, preset: id, labels: NO_LABELS, ...more });
+    }
+
+    // { request }, with the labels and items of the preset's file; undefined if that cannot be loaded.
+    async contentOf(preset) {
+        if (preset.request) return { request: structuredClone(preset.request) };
+        try {
+            const response = await fetch(new URL(document.body.dataset[preset.file], base));
+            if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
+            return readRequestFile(await response.arrayBuffer());
+        } catch (error) {
+            this.fail(new Error(`The preset's file cannot be loaded: ${error.message}`));
+            return undefined;
+        }
     }
 
     // Sets the fields in `changes`; undefined removes one.

@@ -3,6 +3,7 @@
 import { TABS, VIEW_DEFAULTS } from "./app.js";
 import { PALETTES } from "./color.js";
 import { MEASURES } from "./measures.js";
+import { presetById } from "./presets.js";
 import { plainRequest } from "./request.js";
 import { MEAN, ROLLOUT, STAGES } from "./run.js";
 import { product } from "./tensor.js";
@@ -36,7 +37,7 @@ export async function encode(app) {
         if (sizeOf(app.yours) > LINK_BYTES_MAX / 4) return null;
         state.yours = toLink(app.yours);
     }
-    if ((app.labels.rows || app.labels.cols)) state.labels = app.labels;
+    if ((app.labels.rows || app.labels.cols) && !presetById(app.preset)?.file) state.labels = app.labels;
     const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(state)));
     return bytes.length > LINK_BYTES_MAX ? null : `s=${toBase64(bytes)}`;
 }

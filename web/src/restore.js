@@ -27,12 +27,13 @@ export async function saveState() {
 
 const remember = debounce(REMEMBER_MS, saveState);
 
-function restore({ view, labels = NO_LABELS, items = null, own, request, preset: id, yours }) {
+async function restore({ view, labels = NO_LABELS, items = null, own, request, preset: id, yours }) {
     app.yours = yours ? fromLink(yours) : null;
     if (own) return app.useWeights(new Tensor(own.shape, Float64Array.from(own.data)), { labels, view });
     const preset = presetById(id);
     if (!preset && !request) throw new Error(`This link is of a preset, "${id}", that the page does not have`);
-    return app.setRequest(preset ? structuredClone(preset.request) : request, { preset: preset?.id ?? null, view, labels, items });
+    const content = preset ? await app.contentOf(preset) : { request, items };
+    return content && app.setRequest(content.request, { preset: preset?.id ?? null, view, labels, ...content });
 }
 
 // A link that cannot be read leaves the page without a picture, which might be taken for the link's.
