@@ -28,6 +28,7 @@ def main():
          "--url", "http://" + sys.argv[1], "--checks", "all", "--max-time", time_s, "--seed", "1", "--generation-database", "none", "--no-shrink"],
         cwd=cache, env={**os.environ, "PYTHONPATH": str(FOLDER)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     tried = re.search(r"(\d+) generated", run.stdout)
+    print(f"# {tried[0] if tried else 'nothing'} in {time_s} s")
     check("requests are made", tried and int(tried[1]) > 100, run.stdout)
     check("schemathesis finds nothing", run.returncode == 0, run.stdout)
     finish()
