@@ -47,16 +47,14 @@ static void NAME(prefetch_keys)(const struct attention_plan *plan, size_t b, siz
     }
 }
 
-/* One value's row into its panels; false, and zeros in their place, where numbers of it are not finite. */
-static bool NAME(pack_value)(const struct attention_plan *plan, const struct attention_sequence_plan *sequence, size_t g,
-                             size_t j, REAL *panels)
+/* One value's row into its panels, `panel_stride` apart; false, and zeros in their place, where numbers of it are not finite. */
+static bool NAME(pack_value)(const struct attention_plan *plan, const ELEMENT *row, REAL *panels, size_t panel_stride)
 {
     const struct tensor *value = &plan->params->value;
-    const ELEMENT *row = tensor_row(value, sequence->b, g, j);
-    size_t width = plan->value_panel, keys = attention_panel_keys(plan, sequence);
+    size_t width = plan->value_panel;
     bool all_finite = true;
     for (size_t panel = 0; panel < plan->value_panel_count; panel++) {
-        REAL *to = panels + (panel * keys + (j - sequence->first_key)) * width;
+        REAL *to = panels + panel * panel_stride;
         size_t columns = size_min(width, plan->Dv - panel * width);
         bool finite = NAME(to_reals)(to, row + (ptrdiff_t)(panel * width) * value->stride[3], value->stride[3], columns);
         for (size_t d = 0; d < columns && !finite; d++)
@@ -82,9 +80,12 @@ static void NAME(pack_values)(struct attention_plan *plan, size_t unit, size_t f
         memset(nonfinite, 0, end - first);
         return;
     }
+    size_t width = plan->value_panel, panel_stride = attention_panel_keys(plan, sequence) * width;
     for (size_t j = first; j < end; j++) {
-        bool finite = plan->values_in_place ? plan->kernels->KERNEL(finite_row)(tensor_row(value, b, g, j), plan->Dv)
-                                            : NAME(pack_value)(plan, sequence, g, j, panels);
+        const ELEMENT *row = tensor_row(value, b, g, j);
+        bool finite = plan->values_in_place
+                          ? plan->kernels->KERNEL(finite_row)((const REAL *)row, plan->Dv)
+                          : NAME(pack_value)(plan, row, panels + (j - sequence->first_key) * width, panel_stride);
         nonfinite[j - first] = !finite;
         all_finite &= finite;
     }

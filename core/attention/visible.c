@@ -21,6 +21,7 @@ struct key_order {
 struct lookup {
     const struct attention_plan *plan;
     const struct attention_sequence_plan *sequence;
+    uint32_t number; /* of the sequence */
     struct key_order order;
     struct extents segments, spans; /* of the item */
 };
@@ -137,11 +138,10 @@ static struct attention_row row_of(const struct lookup *at, size_t i)
     const struct attention_plan *plan = at->plan;
     const struct attention_params *params = plan->params;
     size_t b = at->sequence->b;
-    uint32_t sequence = (uint32_t)(at->sequence - plan->sequences);
     int64_t position = positions_at(&params->query_positions, b, i);
     struct range range = {(uint32_t)at->order.first, (uint32_t)at->order.end, false};
     if (query_is_padding(plan, b, i))
-        return (struct attention_row){.sequence = sequence, .padding = true};
+        return (struct attention_row){.sequence = at->number, .padding = true};
     if (params->key_lengths != NULL)
         range.end = (uint32_t)size_min(range.end, params->key_lengths[b]);
     if (params->query_segments.ids != NULL)
@@ -155,8 +155,8 @@ static struct attention_row row_of(const struct lookup *at, size_t i)
         range = range_and(range, range_of(&at->order, first, position_add(first, params->chunk_size - 1)));
     }
     if (range.begin >= range.end)
-        return (struct attention_row){.sequence = sequence};
-    return (struct attention_row){range.begin, range.end, sequence, range.by_key, false};
+        return (struct attention_row){.sequence = at->number};
+    return (struct attention_row){range.begin, range.end, at->number, range.by_key, false};
 }
 
 void attention_rows_range(const struct attention_row *rows, size_t count, size_t *ret_begin, size_t *ret_end)
@@ -193,28 +193,20 @@ static void summarize(struct attention_plan *plan, const struct attention_sequen
                        sequence->first_key + size_min(first + KEY_TILE, sequence->keys));
 }
 
-/* The rows of a sequence, and what they leave of its keys; returns whether one of them is by_key. */
-static bool rows_init(const struct lookup *at, struct attention_sequence_plan *sequence, struct attention_row *ret_rows)
+/* The rows of a sequence, all as the first where they see all keys, and what they leave of its keys; returns whether one is by_key. */
+static bool rows_init(const struct lookup *at, struct attention_sequence_plan *sequence, bool see_all,
+                      struct attention_row *ret_rows)
 {
+    size_t count = see_all ? size_min(sequence->queries, 1) : sequence->queries;
     bool by_key = false;
-    for (size_t i = 0; i < sequence->queries; i++) {
+    for (size_t i = 0; i < count; i++) {
         ret_rows[i] = row_of(at, sequence->first_query + i);
         by_key |= ret_rows[i].by_key;
     }
-    attention_rows_range(ret_rows, sequence->queries, &sequence->key_begin, &sequence->key_end);
+    for (size_t i = count; i < sequence->queries; i++)
+        ret_rows[i] = ret_rows[0];
+    attention_rows_range(ret_rows, count, &sequence->key_begin, &sequence->key_end);
     return by_key;
-}
-
-/* The same of rows that see all keys. */
-static void rows_init_all(const struct lookup *at, struct attention_sequence_plan *sequence, struct attention_row *ret_rows)
-{
-    if (sequence->queries == 0)
-        return;
-    const struct attention_row row = row_of(at, sequence->first_query);
-    for (size_t i = 0; i < sequence->queries; i++)
-        ret_rows[i] = row;
-    sequence->key_begin = row.begin;
-    sequence->key_end = row.end;
 }
 
 /* True where each query sees each key of its sequence, but for what the mask says. */
@@ -240,10 +232,9 @@ void attention_visible_init(struct attention_plan *plan)
         if (new_item && params->key_spans.ids != NULL)
             extents_init(&at.spans, &params->key_spans, sequence->b, plan->Tk);
         at.sequence = sequence;
+        at.number = (uint32_t)s;
         at.order = order_of(plan, sequence);
-        if (see_all)
-            rows_init_all(&at, sequence, rows);
-        else if (rows_init(&at, sequence, rows))
+        if (rows_init(&at, sequence, see_all, rows))
             summarize(plan, sequence);
     }
 }
