@@ -110,7 +110,7 @@ static bool scan_string(struct scan *scan)
 static bool is_tokens(const struct scan *scan, size_t depth)
 {
     static const char key[] = "\"tokens\"";
-    return depth > 0 && *scan->opened[depth - 1] == '{' && scan->keys[depth] != NULL &&
+    return depth > 0 && depth <= DOCUMENT_DEPTH_MAX && *scan->opened[depth - 1] == '{' && scan->keys[depth] != NULL &&
            (size_t)(scan->end - scan->keys[depth]) >= sizeof key && memcmp(scan->keys[depth], key, sizeof key - 1) == 0;
 }
 

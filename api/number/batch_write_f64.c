@@ -54,11 +54,11 @@ struct scaling {
     uint8_t shift;
 };
 
-/* interval_log10 and power_of_ten_log2, as constants. The exponent is that of the integer significand. */
-#define INTERVAL_LOG10(exponent) (((exponent)*1262611) >> 22)
+/* -interval_log10 of a negative exponent, that of the integer significand, and power_of_ten_log2 of it, as constants. */
+#define POWER(exponent) ((1262611 * -(exponent) + (1 << 22) - 1) / (1 << 22))
 #define SCALING(exponent)                                                                                                      \
     {                                                                                                                          \
-        -INTERVAL_LOG10(exponent), (exponent) + ((-INTERVAL_LOG10(exponent) * 217706) >> 16) + 1                               \
+        POWER(exponent), (exponent) + (POWER(exponent) * 217706 >> 16) + 1                                                     \
     }
 #define SCALINGS_5(exponent)                                                                                                   \
     SCALING(exponent), SCALING((exponent) + 1), SCALING((exponent) + 2), SCALING((exponent) + 3), SCALING((exponent) + 4)

@@ -166,14 +166,14 @@ static void draw_arrival(struct draw *draw, size_t count, size_t arrival[PARTS_M
     }
 }
 
-/* Computes the parts in the order of `arrival` and merges them in the order of `order`, each reply as it came. */
-static void merge_parts(const struct split_case *c, const char *label, const size_t *arrival, const size_t *order,
+/* Computes the parts in one order and merges them in another, each reply as it came. */
+static void merge_parts(const struct split_case *c, const char *label, const size_t *compute_order, const size_t *merge_order,
                         const struct executor *executor, struct client *ret)
 {
     static char merge[TEXT_BYTES_MAX];
     struct client parts[PARTS_MAX];
     for (size_t i = 0; i < c->part_count; i++) {
-        const size_t p = arrival[i];
+        const size_t p = compute_order[i];
         write_request(c, c->begin[p], c->begin[p + 1], c->sinks && p == c->sinks_part, c->f64);
         client_attention(&parts[p], label, text, text_bytes, executor);
         client_check_ok(&parts[p]);
@@ -182,7 +182,7 @@ static void merge_parts(const struct split_case *c, const char *label, const siz
         (size_t)snprintf(merge, sizeof merge, "{\"lse_base\":\"%s\",\"precision\":\"%s\",%s\"parts\":[", c->base_2 ? "2" : "e",
                          c->f64 ? "float64" : "float32", c->form == BTHD ? "\"layout\":\"bthd\"," : "");
     for (size_t i = 0; i < c->part_count; i++) {
-        struct client *part = &parts[order[i]];
+        struct client *part = &parts[merge_order[i]];
         bytes += (size_t)snprintf(merge + bytes, sizeof merge - bytes, "%s%.*s", i > 0 ? "," : "",
                                   (int)part->call.reply.body_bytes, part->call.reply.body);
         client_done(part);
@@ -213,7 +213,7 @@ static void check_case(uint64_t seed)
     char label[64];
     struct client one, merged, again, shuffled;
     struct draw draw = {seed};
-    size_t arrival[PARTS_MAX];
+    size_t arrival[PARTS_MAX] = {0};
     draw_case(&c, seed);
     draw_arrival(&draw, c.part_count, arrival);
     (void)snprintf(label, sizeof label, "ATTND_MERGE_SEED=%" PRIu64, seed);

@@ -90,7 +90,7 @@ static void chunks_with_a_cache(void **state)
     static const size_t ends[] = {61, 62, 63, 75, 89, TOKENS};
     for (size_t k = 0; k < sizeof conventions / sizeof *conventions; k++) {
         static const char results[] = ",\"return\":[\"output\",\"lse\",\"entropy\",\"present_key\",\"present_value\"]";
-        struct client whole, chunks[2];
+        struct client whole = {0}, chunks[2] = {{0}};
         kernel_in_turn(k);
         for (size_t step = 0; step < 1 + sizeof ends / sizeof *ends; step++) {
             size_t first = step < 2 ? 0 : ends[step - 2], end = step == 0 ? TOKENS : ends[step - 1];
