@@ -104,9 +104,9 @@ static void any_number_of_them(void **state)
     (void)state;
     const size_t bytes = 4 * DOCUMENT_BYTES_MAX;
     char *tokens = test_alloc(bytes + 8, 1);
-    size_t at = (size_t)sprintf(tokens, "[\"a\"");
+    size_t at = (size_t)snprintf(tokens, bytes + 8, "[\"a\"");
     while (at < bytes)
-        at += (size_t)sprintf(tokens + at, ",\"b\"");
+        at += (size_t)snprintf(tokens + at, bytes + 8 - at, ",\"b\"");
     tokens[at] = ']';
     tokens[at + 1] = '\0';
     check_returned(tokens);
