@@ -100,6 +100,7 @@ test("a link pasted into the open page shows what it shows on a new one; thresho
     const zoomed = await page.evaluate(() => document.getElementById("map").map.readZoom());
     await useView(page, "lines");
     await page.fill("#threshold", "0.25");
+    await page.mouse.move(0, 0); // a line under it would be described instead
     const hash = await linked(page, ({ view }) => view.threshold === 0.25), lines = await page.textContent("#lines-about");
     await usePreset(page, "alibi");
     await linked(page, ({ preset }) => preset === "alibi");
