@@ -226,7 +226,8 @@ UNIT_NAMES := $(filter random_request_test bit_equality_test attention_test,$(UN
 LONG_NAMES := $(patsubst tests/unit/%.c,%,$(shell grep -lE '(environment|number)_(cases|step)' tests/unit/*_test.c))
 # Core's tests of drawn and large sizes run under AddressSanitizer; under valgrind, where they take minutes, the cases of api go through
 # the same code.
-VALGRIND_NAMES := $(filter-out attention_% random_request_test bit_equality_test composition_test compare_planted_test,$(UNIT_NAMES))
+VALGRIND_NAMES := $(filter-out attention_% random_request_test bit_equality_test composition_test compare_planted_test \
+	row_invariant_test,$(UNIT_NAMES))
 HTTP_NAMES := $(patsubst tests/http/%_test.c,%,$(wildcard tests/http/*_test.c))
 HTTP_QUICK := $(filter-out fairness lifecycle limits memory times,$(HTTP_NAMES))
 
