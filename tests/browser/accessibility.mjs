@@ -2,7 +2,7 @@
 // build/browser.
 
 import { PRESETS } from "../../web/src/presets.js";
-import { after, equal, ok, open, shoot, stickingOut, test, useJson, usePreset, useView, violations } from "./harness.mjs";
+import { after, equal, linked, ok, open, shoot, stickingOut, test, useJson, usePreset, useView, violations } from "./harness.mjs";
 
 const VIEWS = ["map", "lines", "heads", "stages", "compare", "table"];
 // Looks at the page in both themes. What the theme changes is colours, so in the dark axe looks at these alone.
@@ -83,9 +83,10 @@ test("the story: Back and Next, those of the browser too; from a request of one'
     await at(first.id);
     ok(await page.locator("#preset-back").isDisabled(), "the first step");
     await after(page, () => page.click("#preset-next"));
-    await at(second.id);
+    await linked(page, ({ preset }) => preset === second.id); // the address follows a moment later
     await after(page, () => page.click("#preset-next"));
     equal(await page.textContent("#headline"), third.title, "two steps on");
+    await linked(page, ({ preset }) => preset === third.id);
     await after(page, () => page.goBack());
     await at(second.id);
     await after(page, () => page.goBack());
