@@ -13,10 +13,9 @@
 
 #include "api/number/batch.h"
 #include "api/number/digits.h"
+#include "api/number/shortest.h"
 
 /* The fast path is 2^-16 <= |x| < 2^20. */
-#define F32_FRACTION_BITS 23
-#define F32_BIAS (127 + F32_FRACTION_BITS)
 #define FIELD_MIN (127 - 16) /* of the exponent */
 #define FIELD_END (127 + 20)
 #define FAST_MIN ((uint32_t)FIELD_MIN << F32_FRACTION_BITS)
