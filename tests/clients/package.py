@@ -20,7 +20,7 @@ import ml_dtypes
 import numpy as np
 
 sys.path.insert(0, __file__.rpartition("/")[0])
-from tap import check, finish  # noqa: E402 (the folder of this script is not on the path of every runner)
+from tap import check, finish, raises  # noqa: E402 (the folder of this script is not on the path of every runner)
 
 ADDRESS = sys.argv[1]
 TOP = Path(__file__).resolve().parent.parent.parent
@@ -38,14 +38,6 @@ def attention(q, k, v, visible=None):
 
 def close(got, want, tolerance=2e-6):
     return got.shape == want.shape and bool(np.abs(got - want).max() <= tolerance)
-
-
-def raises(kind, call):
-    try:
-        call()
-    except kind as error:
-        return error
-    return None
 
 
 def test_arrays():

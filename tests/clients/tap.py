@@ -11,6 +11,15 @@ def check(name, passed, difference=""):
         print("# " + str(difference).replace("\n", "\n# "))
 
 
+def raises(kind, call):
+    """The error of that kind; None where there is none."""
+    try:
+        call()
+    except kind as error:
+        return error
+    return None
+
+
 def finish():
     print(f"1..{len(results)}", flush=True)
     sys.exit(not results or not all(results))

@@ -22,7 +22,7 @@ import attnd.ray  # noqa: E402
 import numpy as np  # noqa: E402
 import ray  # noqa: E402
 from daemon import Daemon  # noqa: E402
-from tap import check, finish  # noqa: E402
+from tap import check, finish, raises  # noqa: E402
 
 BLOCK = re.compile(r"^```python\n((?:(?!```).*\n)*)```\n(?:\n```text\n((?:(?!```).*\n)*)```)?", re.MULTILINE)
 STORE_BYTES = 100 << 20
@@ -81,14 +81,6 @@ def test_keys():
     check("keys: the same bits, however many are under way", len(set(runs)) == 1)
     many = attnd.ray.attention(q[:, :1, :2], k[:, :1], v[:, :1], part_bytes=3 * (16 + 8) * 4)
     check("keys: more parts than a merge takes", near(many, attention(q[:, :1, :2], k[:, :1], v[:, :1]), v))
-
-
-def raises(kind, call):
-    try:
-        call()
-    except kind as error:
-        return error
-    return None
 
 
 def test_errors():
