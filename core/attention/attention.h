@@ -5,7 +5,8 @@
  *
  * The stages of a score, in order: scale, times the query's own; + bias, + the relative bias of c - p; softcap cap*tanh(s/cap);
  * + additive mask; + ALiBi -slope[h]*|p - c| (Press et al. 2022); masks; softmax, with a sink's exp(sink[h]) in the denominator. p is the
- * position of query i, c that of key j (core/positions.h). The key is masked for the query where the boolean mask is 0, the additive mask is -infinity, or a rule says so:
+ * position of query i, c that of key j (core/positions.h). The key is masked for the query where the boolean mask is 0, the additive mask
+ * is -infinity, or a rule says so:
  *   causal             c > p, unless c < prefix_lengths[b], or both are of one span, whose id is not negative
  *   window_left/right  c < p - window_left or c > p + window_right, unless c < num_sink_tokens
  *   chunk_size         c / chunk_size and p / chunk_size differ, rounded down
