@@ -198,6 +198,7 @@ test("on paper there is the picture with its cell, and no controls", async (t) =
 test("hide the first key, log and per-row scales", async (t) => {
     const page = await open(t);
     const max = () => page.evaluate(() => document.getElementById("map").map.picture.scale.max);
+    await after(page, () => page.selectOption("#mode", "linear"));
     equal(await max(), 1, "with the first key");
     await after(page, () => page.check("#hide-first"));
     near(await max(), 0.8426, 1e-4, "without it");
@@ -205,6 +206,27 @@ test("hide the first key, log and per-row scales", async (t) => {
     ok(/Colours from 0\.0+8426 to 0\.8426/.test(await page.getAttribute(".colorbar", "aria-label")), await page.getAttribute(".colorbar", "aria-label"));
     await after(page, () => page.selectOption("#mode", "row"));
     ok(/of each row's largest/.test(await page.getAttribute(".colorbar", "aria-label")), "per row");
+});
+
+test("the automatic scale: the 99th percentile without the first row, each row's largest of long rows; its bar names it; orange is the sign's", async (t) => {
+    const page = await open(t), scale = () => page.evaluate(() => (({ mode, max, signed }) => ({ mode, max, signed }))(document.getElementById("map").map.picture.scale));
+    const bar = () => page.getAttribute("#picture .colorbar", "aria-label");
+    const { weights } = await ask({ seed: 1337, x: { shape: [4, 8, 32] }, head_size: 16, causal: true, scale: 1 }, ["weights"]);
+    const sizes = weights[0].slice(1).flat().filter((x) => x > 0).sort((a, b) => a - b), usual = sizes[Math.ceil(0.99 * sizes.length) - 1];
+    near((await scale()).max, usual, 1e-6, "weights");
+    ok((await bar()).endsWith(", 99th percentile, first row left out"), await bar());
+    equal((await page.textContent("#picture .ticks span:last-child")).slice(0, 2), "≥ ", "larger ones have its last colour");
+    const [map, beside] = await Promise.all(["#map", "#picture .colorbar"].map((selector) => page.locator(selector).boundingBox()));
+    ok(beside.x >= map.x + map.width && beside.x < map.x + map.width + 24 && beside.y >= map.y && beside.height > 100, `the bar is beside the map: ${JSON.stringify([map, beside])}`);
+    equal(await page.$$eval("#contributions .positive, #contributions .negative", (all) => all.length), 0, "shares have no sign");
+    ok(await page.$$eval("#terms .positive, #terms .negative", (all) => all.length) === 16, "products have");
+    await useStage(page, "scores");
+    equal([(await scale()).signed, (await bar()).endsWith("to the largest")], [true, true], "scores");
+    await useJson(page, { seed: 5, x: { shape: [65, 8] }, projection: "identity", causal: true });
+    await useStage(page, "weights");
+    equal([(await scale()).mode, (await bar()).endsWith(", of each row's largest")], ["row", true], "65 tokens");
+    await usePreset(page, "grouped");
+    equal(await page.$$eval(".group", (all) => all.map((one) => `${one.getAttribute("aria-label")}: ${one.querySelectorAll(".thumb").length}`)), ["Key head 0: 4", "Key head 1: 4"], "heads of a key head are together");
 });
 
 test("a large rectangle: every tile is painted, far cells are right, other stages are fetched when shown", async (t) => {
@@ -243,6 +265,7 @@ test("where a pixel covers several cells it shows the largest: of every sign, ea
     const page = await open(t), request = { seed: 5, x: { shape: [1500, 8] }, projection: "identity", causal: true };
     for (const precision of ["float32", "float64"]) {
         await useJson(page, { ...request, precision });
+        await after(page, () => page.selectOption("#mode", "linear"));
         for (const [stage, mode] of [["weights", "linear"], ["weights", "row"], ["scores", "linear"], ["masked_scores", "log"]]) {
             if (stage !== await page.evaluate(() => document.getElementById("map").map.picture.stage)) await useStage(page, stage);
             if (mode !== await page.inputValue("#mode")) await after(page, () => page.selectOption("#mode", mode));

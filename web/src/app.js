@@ -7,7 +7,7 @@
 //   "problem"   something failed, or that is over
 
 import { Problem, base, compute } from "./api.js";
-import { Scale, extent } from "./color.js";
+import { AUTO, Scale, extent, scaleFor } from "./color.js";
 import { MaskReasons } from "./mask_reasons.js";
 import { PRESETS } from "./presets.js";
 import { cellsOf, namesFor } from "./request.js";
@@ -23,7 +23,7 @@ export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null,
 export const TABS = ["map", "lines", "heads", "stages", "compare", "table", "yours"];
 
 export const VIEW_DEFAULTS = {
-    tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, palette: "viridis", mode: "linear", order: "",
+    tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, palette: "viridis", mode: AUTO, order: "",
     hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "scale", patch: "", pairs: false,
 };
 
@@ -247,9 +247,9 @@ class App {
         return known.get(id);
     }
 
-    scale(stage, { max, negative } = this.extent(stage)) {
-        const { signed } = STAGES.find(({ name }) => name === stage), { mode, palette } = this.view;
-        return new Scale({ signed: signed || negative, mode, palette, max, dark: isDark() });
+    scale(stage, of = this.extent(stage)) {
+        const { mode, palette } = this.view, signed = STAGES.find(({ name }) => name === stage).signed || of.negative;
+        return new Scale({ signed, palette, dark: isDark(), ...scaleFor(mode, of, signed) });
     }
 
     // The input of a heat map; null if the stage has not been fetched.

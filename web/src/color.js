@@ -10,7 +10,10 @@ export const PALETTES = [
     { name: "greys", title: "Greys", at: (t) => interpolateGreys(1 - t) },
 ];
 
+export const AUTO = "auto";
+
 export const MODES = [
+    { name: AUTO, title: "Automatic" },
     { name: "linear", title: "Linear" },
     { name: "log", title: "Log" },
     { name: "row", title: "Per row" },
@@ -21,9 +24,12 @@ const DIVERGING = {
     dark: piecewise(interpolateRgb, ["#a8d4ff", "#4f95d8", "#27547f", "#20242b", "#7d4a16", "#dd8428", "#ffcf94"]),
 };
 
+const ROW_ABOUT = "of each row's largest";
 const STEPS = 255; // odd, so that 0 is the middle colour
 const LOG_DECADES = 4; // below the largest value; smaller ones get the lowest colour
 const SIGNED_LOG_KNEE = 100;
+const PERCENTILE = 0.99, SAMPLE_MAX = 1 << 17; // of the automatic scale; of more numbers it looks at every n-th
+const LINEAR_TOKENS_MAX = 64; // weights of longer rows are too small for one scale
 
 export const RGB_NAN = [204, 71, 160];
 
@@ -38,11 +44,11 @@ function table(at) {
 // As a pixel of ImageData on a little-endian machine, as all that run browsers are.
 export const pixel = ([r, g, b], alpha = 255) => ((alpha << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-// { signed, mode, max }: `max` is the largest absolute value drawn. position(x, rowMax) is 0 to 1.
+// { signed, mode, max }: `max` is the absolute value that has the last colour, with all that are larger. `about` says for people what
+// the scale goes by; isOpen: larger values occur. position(x, rowMax) is 0 to 1.
 export class Scale {
-    constructor({ signed, mode = "linear", max, palette = "viridis", dark = false }) {
-        this.signed = signed;
-        this.mode = mode;
+    constructor({ signed, mode = "linear", max, palette = "viridis", dark = false, about = mode === "row" ? ROW_ABOUT : "", isOpen = false }) {
+        Object.assign(this, { signed, mode, about, isOpen });
         this.max = max > 0 ? max : 1;
         this.colors = table(signed ? DIVERGING[dark ? "dark" : "light"] : PALETTES.find((p) => p.name === palette).at);
         this.pixels = Uint32Array.from(this.colors, (color) => pixel(color));
@@ -90,7 +96,22 @@ export class Scale {
     }
 }
 
-// The largest finite absolute value, and whether any is negative.
+// Whether a matrix's first row sees one key alone, which has all the weight, as under a causal mask.
+const startsAlone = ({ rows, cols, data }) => rows > 1 && cols > 1 && data[0] === 1 && data.subarray(1, cols).every((x) => x === 0);
+
+// The 99th percentile of the sizes of numbers that are not 0, which masked weights are; null if there is none. `from`: the first row.
+function percentileOf(matrices, hideFirst, from) {
+    const all = matrices.reduce((sum, { data }) => sum + data.length, 0), step = Math.ceil(all / SAMPLE_MAX), sizes = [];
+    for (const { cols, data } of matrices)
+        for (let at = from * cols; at < data.length; at += step) {
+            const size = Math.abs(data[at]);
+            if (size > 0 && size !== Infinity && !(hideFirst && at % cols === 0)) sizes.push(size);
+        }
+    return sizes.length ? Float64Array.from(sizes).sort()[Math.ceil(PERCENTILE * sizes.length) - 1] : null;
+}
+
+// The largest finite absolute value, whether any is negative, and what the automatic scale goes by: `usual`, from which the first row
+// is left out where it sees one key alone (alone), and `tokens`, the longer side.
 export function extent(matrices, hideFirst = false) {
     let max = 0, negative = false;
     for (const { rows, cols, data } of matrices)
@@ -101,7 +122,22 @@ export function extent(matrices, hideFirst = false) {
                 const size = x < 0 ? -x : x;
                 if (size > max && size !== Infinity && !(hideFirst && j === 0)) max = size;
             }
-    return { max, negative };
+    const alone = !negative && matrices.length > 0 && matrices.every(startsAlone);
+    return { max, negative, alone, usual: percentileOf(matrices, hideFirst, alone ? 1 : 0) ?? max, tokens: Math.max(0, ...matrices.flatMap(({ rows, cols }) => [rows, cols])) };
+}
+
+// The extent of pictures that share a scale.
+export const joined = (extents) => ({
+    max: Math.max(...extents.map(({ max }) => max)), usual: Math.max(...extents.map(({ usual }) => usual)), tokens: Math.max(...extents.map(({ tokens }) => tokens)),
+    negative: extents.some(({ negative }) => negative), alone: extents.every(({ alone }) => alone),
+});
+
+// The mode and largest value of a scale, as Scale takes them. `mode`: of MODES, of which AUTO becomes another.
+export function scaleFor(mode, { max, usual, alone, tokens }, signed) {
+    if (mode !== AUTO) return { mode, max };
+    if (!signed && tokens > LINEAR_TOKENS_MAX) return { mode: "row", max };
+    const about = `99th percentile${alone ? ", first row left out" : ""}`;
+    return usual < max ? { mode: "linear", max: usual, isOpen: true, about } : { mode: "linear", max, about: "to the largest" };
 }
 
 export function rowMaxima({ rows, cols, data }, hideFirst) {

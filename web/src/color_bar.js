@@ -1,17 +1,21 @@
-// color_bar.js: the colours of a scale, with the numbers that they stand for.
+// color_bar.js: the colours of a scale, with the numbers that they stand for, and what the scale goes by.
 
 import { h } from "./dom.js";
 import { number, tick } from "./format.js";
 
-const BAR_WIDTH = 220, BAR_HEIGHT = 12;
+const TICKS = [0, 0.25, 0.5, 0.75, 1];
 
-export function colorBar(scale) {
-    const canvas = h("canvas", { width: BAR_WIDTH, height: BAR_HEIGHT, "aria-hidden": "true" }), context = canvas.getContext("2d");
-    scale.colors.forEach((color, i) => {
-        context.fillStyle = `rgb(${color.join(",")})`;
-        context.fillRect(Math.floor((i / scale.colors.length) * BAR_WIDTH), 0, 2, BAR_HEIGHT);
-    });
-    const ticks = [0, 0.25, 0.5, 0.75, 1].map((t) => h("span", {}, tick(scale.valueAt(t))));
-    return h("div", { class: "colorbar", role: "img", "aria-label": `Colours from ${number(scale.valueAt(0))} to ${number(scale.valueAt(1))}${scale.mode === "row" ? " of each row's largest" : ""}` },
-        canvas, h("div", { class: "ticks" }, ticks), scale.mode === "row" && h("span", { class: "hint" }, "of each row's largest"));
+// The first and the last number of an open scale stand for what lies beyond them, too.
+function tickText(scale, t) {
+    const text = tick(scale.valueAt(t)), beyond = scale.isOpen && (t === 1 ? "≥ " : t === 0 && scale.signed ? "≤ " : "");
+    return `${beyond || ""}${text}`;
+}
+
+// upright: from bottom to top, beside a picture.
+export function colorBar(scale, { upright = false } = {}) {
+    const colors = h("span", { class: "colors", "aria-hidden": "true" });
+    colors.style.setProperty("--colors", scale.colors.map((color) => `rgb(${color.join(",")})`).join());
+    const label = `Colours from ${number(scale.valueAt(0))} to ${number(scale.valueAt(1))}${scale.about && `, ${scale.about}`}`;
+    return h("div", { class: `colorbar${upright ? " upright" : ""}`, role: "img", "aria-label": label }, h("div", { class: "scale" }, colors,
+        h("div", { class: "ticks" }, TICKS.map((t) => h("span", {}, tickText(scale, t))))), scale.about && h("span", { class: "hint" }, scale.about));
 }

@@ -129,7 +129,7 @@ export function renderControls(host, view) {
     const { run } = app, { tab } = app.view;
     if (!run) return;
     const { L, B, H } = run.dims, stage = app.view.stage, lines = tab === "lines", map = tab === "map" || tab === "stages";
-    const scale = run.matrix(stage, app.at()) && !lines && tab !== "compare" && tab !== "table" ? app.scale(stage) : null;
+    const scale = run.matrix(stage, app.at()) && (tab === "heads" || tab === "stages") ? app.scale(stage) : null; // other views have their own
     const number0 = (value) => (value === MEAN || value === ROLLOUT ? value : Number(value)), all = [...(H > 1 ? [MEAN] : []), ...(run.hasRollout ? [ROLLOUT] : [])];
     const parts = [
         h("div", { class: "row" },

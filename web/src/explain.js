@@ -29,7 +29,7 @@ const row = (name, value, attributes = {}) => [h("dt", {}, name), h("dd", attrib
 // A bar whose length is the value's share of the largest: from the middle for signed values, else from the left.
 function bar(value, largest, signed = true) {
     const part = Math.min(1, Math.abs(value) / (largest || 1)) * (signed ? 50 : 100);
-    const fill = h("span", { class: value < 0 ? "negative" : "positive" });
+    const fill = h("span", { class: !signed ? "" : value < 0 ? "negative" : "positive" });
     fill.style.width = `${part}%`;
     fill.style.left = signed ? `${value < 0 ? 50 - part : 50}%` : "0";
     return h("span", { class: "bar-cell", "aria-hidden": "true" }, fill);

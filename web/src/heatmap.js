@@ -12,7 +12,8 @@ const CELL_SIZE_MAX = 72, ZOOM_CELL_PIXELS = 96, CELL_STRETCH_BELOW = 8;
 const LABEL_CHARACTERS = 14;
 
 export class HeatMap {
-    // `events`: onCell(i, j): chosen; onHover([i, j] or null); onView(transform): panned or zoomed.
+    // `events`: onCell(i, j): chosen; onHover([i, j] or null); onView(transform): panned or zoomed;
+    // onLayout({ left, top, right, height }): where the cells are beside what is around the canvas, in pixels.
     constructor(canvas, events = {}, { compact = false } = {}) {
         this.canvas = canvas;
         this.context = canvas.getContext("2d");
@@ -73,6 +74,7 @@ export class HeatMap {
         this.canvas.height = Math.round(this.height * ratio);
         this.canvas.style.width = `${this.width}px`;
         this.canvas.style.height = `${this.height}px`;
+        this.events.onLayout?.({ left: this.canvas.offsetLeft, top: this.top, right: this.width, height: this.plotHeight });
         this.hatching = null;
         this.colors = this.readColors();
         const cells = [[this.left, this.top], [this.left + this.plotWidth, this.top + this.plotHeight]];

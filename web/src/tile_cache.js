@@ -12,7 +12,7 @@ const image = new ImageData(TILE_MAX, TILE_MAX), pixels = new Uint32Array(image.
 
 export const REASON_COLORS = [
     { bit: CAUSAL, rgb: [86, 128, 190] },
-    { bit: WINDOW, rgb: [204, 121, 40] },
+    { bit: WINDOW, rgb: [196, 178, 40] },
     { bit: PADDING, rgb: [140, 140, 140] },
     { bit: MASK, rgb: [156, 92, 180] },
     { bit: QUERY, rgb: [105, 105, 105] },

@@ -3,7 +3,7 @@
 import { compute } from "../api.js";
 import { app, isDark } from "../app.js";
 import { announce, h } from "../dom.js";
-import { Scale, extent } from "../color.js";
+import { Scale, extent, joined } from "../color.js";
 import { colorBar } from "../color_bar.js";
 import { number } from "../format.js";
 import { HeatMap } from "../heatmap.js";
@@ -103,8 +103,7 @@ export function create(host) {
         const difference = a && bMatrix && differenceOf(a, bMatrix);
         if (!difference) return showNone(b ? `These have different shapes: ${a?.rows} × ${a?.cols} and ${bMatrix?.rows} × ${bMatrix?.cols}.` : missing());
         strip.hidden = false;
-        const max = Math.max(extent([a]).max, extent([bMatrix]).max), { mode, palette } = app.view, signed = stage !== "weights";
-        const scale = new Scale({ signed, max, mode, palette, dark: isDark() });
+        const scale = app.scale(stage, joined([extent([a]), extent([bMatrix])]));
         const diverging = new Scale({ signed: true, max: difference.largest, mode: "linear", dark: isDark() });
         showPanel(panels[0], app.pictureOf(a, stage, scale, app.maskReasons));
         showPanel(panels[1], app.pictureOf(bMatrix, stage, scale, b.maskReasons));

@@ -2,6 +2,7 @@
 // of the collected ones, and rollout; and the batch's items.
 
 import { app } from "../app.js";
+import { joined } from "../color.js";
 import { h, keepFocus } from "../dom.js";
 import { share, short } from "../format.js";
 import { measuresFor } from "../measures.js";
@@ -93,8 +94,7 @@ export function create(host) {
 
     // One scale for all heads of all layers.
     function scaleOfAll() {
-        const all = Array.from({ length: app.run.layers }, (_, layer) => app.extent(app.view.stage, app.run, placeOf(layer)));
-        return app.scale(app.view.stage, { max: Math.max(...all.map(({ max }) => max)), negative: all.some(({ negative }) => negative) });
+        return app.scale(app.view.stage, joined(Array.from({ length: app.run.layers }, (_, layer) => app.extent(app.view.stage, app.run, placeOf(layer)))));
     }
 
     function ordered(heads) {
@@ -104,9 +104,29 @@ export function create(host) {
         return all.map((one) => [valueOf(one), one]).sort(([a], [b]) => b - a).map(([, one]) => head(...one));
     }
 
+    // Whether a gap stands before a head: it is the first that reads another key head, or is no head.
+    function beginsGroup(which) {
+        const { H } = app.run.dims, size = H / app.run.headsOf("key");
+        return size > 1 && size < H && (which === MEAN || which % size === 0) && which !== 0;
+    }
+
     // A row of the grid for each layer, a column for each head.
     function layered(heads) {
-        return Array.from({ length: app.run.layers }, (_, layer) => [h("span", { class: "layer-name" }, `layer ${layer}`), ...heads.map((which) => head(layer, which))]).flat();
+        const one = (layer, which) => {
+            const button = head(layer, which);
+            button.classList.toggle("apart", beginsGroup(which));
+            return button;
+        };
+        return Array.from({ length: app.run.layers }, (_, layer) => [h("span", { class: "layer-name" }, `layer ${layer}`), ...heads.map((which) => one(layer, which))]).flat();
+    }
+
+    // One layer's heads; those that share a key head are together.
+    function flat(heads) {
+        const { H } = app.run.dims, groups = app.run.headsOf("key"), size = H / groups;
+        if (groups < 2 || size < 2 || heads.length < H) return heads.map((which) => head(0, which));
+        const group = (which) => h("div", { class: "group", role: "group", "aria-label": `Key head ${which}` }, h("span", { class: "hint" }, `key head ${which}`),
+            ...heads.slice(which * size, (which + 1) * size).map((one) => head(0, one)));
+        return [...Array.from({ length: groups }, (_, which) => group(which)), ...heads.slice(H).map((which) => head(0, which))];
     }
 
     function draw() {
@@ -124,8 +144,9 @@ export function create(host) {
         itemsTitle.hidden = !batch;
         headsTitle.textContent = layers > 1 ? "Layers and heads" : "Heads";
         grid.classList.toggle("grid", inGrid);
+        grid.classList.toggle("grouped", !inGrid && !measure && run.headsOf("key") > 1 && run.headsOf("key") < H);
         grid.style.gridTemplateColumns = inGrid ? `${LAYER_NAME_WIDTH}px repeat(${heads.length}, minmax(0, auto))` : "";
-        grid.replaceChildren(...(measure ? ordered(heads) : inGrid ? layered(heads) : heads.map((which) => head(0, which))),
+        grid.replaceChildren(...(measure ? ordered(heads) : inGrid ? layered(heads) : flat(heads)),
             ...(many ? [thumbnail("mean of collected", meanOfChosen(), { pressed: false, onclick: () => {} })] : []));
         side = SIDE_MAX;
         items.replaceChildren(...(batch ? Array.from({ length: B }, (_, one) => item(one)) : []));

@@ -9,6 +9,7 @@ import { MEAN, ROLLOUT } from "../run.js";
 
 const ROW = 22, TOP = 26, TOKENS_MAX = 400, LINES_MAX = 4000, LABEL_CHARACTERS = 16;
 const HEAD_STEP_MAX = 4;
+const COLORS = schemeTableau10.filter((_, i) => i !== 1); // orange is the sign's
 const link = linkHorizontal();
 const nameOf = (head) => (head === MEAN ? "mean of all heads" : head === ROLLOUT ? ROLLOUT : `head ${head}`);
 
@@ -36,7 +37,7 @@ export function create(host) {
 
     const label = (labels, i) => cut(visible(labels?.[i] ?? i), LABEL_CHARACTERS);
     const heads = () => (app.view.heads.length ? app.view.heads : [app.view.head]);
-    const color = (head, at) => (heads().length > 1 ? schemeTableau10[at % 10] : "var(--accent)");
+    const color = (head, at) => (heads().length > 1 ? COLORS[at % COLORS.length] : "var(--accent)");
 
     function showLegend() {
         legend.hidden = heads().length < 2;

@@ -1,6 +1,7 @@
 // map.js: one stage of one head as a heat map.
 
 import { app } from "../app.js";
+import { colorBar } from "../color_bar.js";
 import { announce, h } from "../dom.js";
 import { HeatMap } from "../heatmap.js";
 import { describe } from "../explain.js";
@@ -8,7 +9,7 @@ import { describe } from "../explain.js";
 export function create(host) {
     const canvas = h("canvas", { tabIndex: 0, role: "application", "aria-roledescription": "heat map", id: "map",
         "aria-keyshortcuts": "ArrowUp ArrowDown ArrowLeft ArrowRight Home End PageUp PageDown + - 0" });
-    const tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    const tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" }), bar = h("div", { class: "bar-beside" });
     const map = new HeatMap(canvas, {
         onCell: (i, j) => {
             app.setView({ cell: [i, j] });
@@ -20,10 +21,13 @@ export function create(host) {
             zoomShown = JSON.stringify(app.view.zoom);
             app.tell("zoom");
         },
+        onLayout: ({ left, top, right, height }) => {
+            for (const [name, pixels] of Object.entries({ right: left + right, top, height })) bar.style.setProperty(`--${name}`, `${pixels}px`);
+        },
     });
     let zoomShown = JSON.stringify(null);
     canvas.map = map; // for tests and benchmarks
-    host.append(h("div", { class: "map" }, canvas, tip));
+    host.append(h("div", { class: "map-and-bar" }, h("div", { class: "map" }, canvas, tip), bar));
     const zoom = (text, label, title, onclick) => h("button", { type: "button", class: "icon", "aria-label": label, title, onclick }, text);
     const tools = h("div", { class: "zoom", role: "group", "aria-label": "Zoom" }, zoom("+", "Zoom in", "Zoom in (+)", () => map.zoomBy(1.5)),
         zoom("−", "Zoom out", "Zoom out (−)", () => map.zoomBy(1 / 1.5)), zoom("⤢", "Show all", "Show all (0)", () => map.fit()));
@@ -46,6 +50,7 @@ export function create(host) {
             if (!picture) return false;
             const { rows, cols } = picture.matrix;
             canvas.setAttribute("aria-label", `${app.stage.title}, ${rows} rows by ${cols} columns; arrow keys move the chosen cell`);
+            bar.replaceChildren(colorBar(picture.scale, { upright: true }));
             map.cell = app.view.cell;
             if (map.show(picture) && JSON.stringify(app.view.zoom) === zoomShown) app.view.zoom = null;
             if (JSON.stringify(app.view.zoom) !== zoomShown) map.setZoom(app.view.zoom);
