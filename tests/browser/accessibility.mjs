@@ -56,7 +56,7 @@ test("with the keyboard alone: presets, views, stages, cells, heads, help", asyn
     ok(await page.evaluate(() => document.getElementById("map").map.transform.k > 1), "zoomed");
     await press("0");
     equal(await page.evaluate(() => document.getElementById("map").map.transform.k), 1, "whole");
-    await after(page, () => press("s"));
+    for (const stage of ["value_weights", "output"]) await after(page, () => press("s")).then(() => page.waitForSelector(`[data-stage=${stage}][aria-pressed=true]`));
     equal(await page.getAttribute("[data-stage=output]", "aria-pressed"), "true", "the next stage");
     await after(page, () => press("2"));
     equal(await page.getAttribute("#view-lines", "aria-selected"), "true", "lines");

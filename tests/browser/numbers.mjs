@@ -1,6 +1,6 @@
 // numbers.mjs: what is drawn and written on the page is what the daemon computes, and what the notebook printed.
 
-import { after, ask, chooseCell, equal, near, ok, open, readJson, readTable, test, toNumber, useJson, usePreset, useStage, world } from "./harness.mjs";
+import { after, ask, chooseCell, equal, linked, near, ok, open, readJson, readTable, test, toNumber, useJson, usePreset, useStage, useView, world } from "./harness.mjs";
 import { PRESETS, changedFields } from "../../web/src/presets.js";
 
 const notebook = readJson("tests/conformance/notebook.json");
@@ -173,4 +173,27 @@ test("a number of the output is the sum of what its keys add", async (t) => {
     near(parts.reduce((sum, x) => sum + toNumber(x), 0), output[0][7][13], 8 * AS_PRINTED, "the sum");
     await useStage(page, "weights");
     equal(await page.textContent("#cell-title"), "query 7 → key 0", "keys are fewer than columns of the output");
+});
+
+test("weight × ‖value‖: of each value, or of what a given output projection makes of it; with its scale, and in a comparison", async (t) => {
+    const page = await open(t, { hash: "" }), projection = { output: [[1, 2, 0, 1, 0, 0], [0, 1, 1, 0, 2, 1], [3, 0, 0, 0, 1, 1]] };
+    const base = { seed: 7, x: { shape: [1, 5, 8] }, head_size: 3, num_heads: 2, causal: true };
+    for (const request of [base, { ...base, projection }]) {
+        await useJson(page, request);
+        const { weights, value } = await ask(request, ["weights", "value"]), V = (h, j) => value[0][j].slice(h * 3, h * 3 + 3);
+        const made = (h, j) => (request.projection ? projection.output.map((row) => V(h, j).reduce((sum, x, d) => sum + x * row[h * 3 + d], 0)) : V(h, j));
+        await useStage(page, "value_weights");
+        for (const head of [0, 1]) {
+            await after(page, () => page.selectOption("#pick-head", String(head)));
+            near(await readTable(page), weights[0][head].map((row) => row.map((w, j) => w * Math.hypot(...made(head, j)))), AS_PRINTED, `head ${head}`);
+        }
+        await useView(page, "map");
+    }
+    const { signed, max } = await page.evaluate(() => { const { scale } = document.getElementById("map").map.picture; return scale; });
+    ok(!signed && max > 0, "a length has no sign");
+    await chooseCell(page, 4, 2);
+    near(await page.textContent("#contributions tr.here td:last-child").then(toNumber), (await readTable(page))[4][2], AS_PRINTED, "the panel");
+    await useView(page, "compare");
+    await page.waitForFunction(() => /Largest difference/.test(document.getElementById("largest").textContent));
+    await linked(page, ({ view }) => view.stage === "value_weights");
 });

@@ -12,7 +12,7 @@ import { MaskReasons } from "./mask_reasons.js";
 import { PRESETS } from "./presets.js";
 import { cellsOf, namesFor } from "./request.js";
 import { readRequestFile } from "./request_file.js";
-import { MEAN, ROLLOUT, Run, STAGES } from "./run.js";
+import { MEAN, ROLLOUT, Run, STAGES, VALUE_WEIGHTS } from "./run.js";
 import { weightsRun } from "./weights.js";
 
 const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
@@ -263,7 +263,7 @@ class App {
         return {
             matrix, scale, stage,
             reasonBits: !output && maskReasons?.any ? (i, j) => maskReasons.bits(batch, h, i, j) : null,
-            hidesMasked: stage === "weights" || stage === "masked_scores" || stage === "bias",
+            hidesMasked: ["weights", VALUE_WEIGHTS, "masked_scores", "bias"].includes(stage),
             showsReasons: this.view.showReasons && !output,
             hideFirst: this.view.hideFirst && !output,
             rowLabels: this.labels.rows,

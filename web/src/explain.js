@@ -52,15 +52,15 @@ function termsTable(q, k) {
                 h("td", {}, number(x)), h("td", {}, bar(x, largest)))))));
 }
 
-function contributions(weights, values, j) {
+// `norms`: the values' lengths; null where there are none.
+function contributions(weights, norms, j) {
     const order = Array.from(weights, (_, at) => at).filter((at) => weights[at] > 0).sort((a, b) => weights[b] - weights[a]).slice(0, KEYS_MAX);
     if (!order.length) return h("p", { class: "hint" }, "Every key is masked: the output is 0.");
-    const size = (at) => (values ? weights[at] * Math.hypot(...rowOf(values, at)) : undefined);
     return h("table", { class: "terms", id: "contributions" },
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "key"), h("th", { scope: "col" }, "weight"), h("td", {}), values && h("th", { scope: "col" }, "‖w·v‖"))),
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "key"), h("th", { scope: "col" }, "weight"), h("td", {}), norms && h("th", { scope: "col" }, "‖w·v‖"))),
         h("tbody", {}, order.map((at) => h("tr", { class: at === j ? "here" : "" },
             h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => app.setView({ cell: [app.view.cell[0], at] }) }, `${at}${label(app.labels.cols, at)}`)),
-            h("td", {}, share(weights[at])), h("td", {}, bar(weights[at], 1, false)), values && h("td", {}, number(size(at)))))));
+            h("td", {}, share(weights[at])), h("td", {}, bar(weights[at], 1, false)), norms && h("td", {}, number(weights[at] * norms[at]))))));
 }
 
 function valuePart(weight, values, output, j) {
@@ -124,19 +124,19 @@ function rolloutCell(i, j, w, weights) {
 
 function computedCell(run, batch, head, i, j, weights) {
     const query = run.vectors("query", batch, head), past = run.tensors.has("present_key");
-    const keys = run.vectors(past ? "present_key" : "key", batch, head), values = run.vectors(past ? "present_value" : "value", batch, head);
+    const keys = run.vectors(past ? "present_key" : "key", batch, head), values = run.vectors(run.valueName, batch, head);
     const q = query && rowOf(query, i), k = keys && rowOf(keys, j), masked = app.maskReasons.reasons(batch, head, i, j);
     const output = run.outputIsShared("output") ? null : run.matrix("output", app.at(head));
     return [h("dl", {}, scoreRows(run, batch, head, i, j, q, k, masked), softmaxRows(run, batch, head, i, weights[j], weights)),
         masked.length > 0 && h("ul", { class: "reasons", id: "reasons" }, masked.map(({ title, text }) => h("li", {}, `${title}: ${text}`))),
-        q && k && termsTable(q, k), h("h3", {}, "Where the output comes from"), contributions(weights, values, j),
+        q && k && termsTable(q, k), h("h3", {}, "Where the output comes from"), contributions(weights, run.valueNorms(batch, head), j),
         values && valuePart(weights[j], values, output && rowOf(output, i), j)];
 }
 
 // One number of the output, and what each key adds to it.
 function outputCell(run, batch, head, i, d) {
     const output = run.matrix("output", app.at(head)), x = output.data[i * output.cols + d];
-    const values = run.vectors(run.tensors.has("present_value") ? "present_value" : "value", batch, head), weights = run.matrix("weights", app.at(head));
+    const values = run.vectors(run.valueName, batch, head), weights = run.matrix("weights", app.at(head));
     const total = h("dl", {}, row("output", number(x), { id: "cell-output", class: "strong" }));
     if (run.outputIsShared("output")) return [total, h("p", { class: "hint" }, "The output projection mixes the heads, so no key's part of this number can be told.")];
     const parts = Array.from({ length: weights.cols }, (_, j) => weights.data[i * weights.cols + j] * values.data[j * values.cols + d]);

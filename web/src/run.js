@@ -2,13 +2,18 @@
 
 import { rollout } from "./measures.js";
 import { product } from "./tensor.js";
+import { valueNorms } from "./value_norms.js";
 
+export const VALUE_WEIGHTS = "value_weights";
+
+// derived: a picture made of others, which is no step of the computation.
 export const STAGES = [
     { name: "scores", title: "Scores", signed: true, about: "scale · q·k" },
     { name: "capped_scores", title: "Capped", signed: true, about: "after softcap" },
     { name: "bias", title: "Bias", signed: true, about: "mask numbers and ALiBi, added to the scores" },
     { name: "masked_scores", title: "Masked", signed: true, about: "what softmax sees" },
     { name: "weights", title: "Weights", signed: false, about: "each row sums to 1" },
+    { name: VALUE_WEIGHTS, title: "Weight × ‖v‖", signed: false, derived: true, about: "how much each key brings to the output (Kobayashi et al. 2020)" },
     { name: "output", title: "Output", signed: true, about: "weights · values" },
 ];
 
@@ -75,14 +80,21 @@ export class Run {
         return !this.weightsOnly && Boolean(this.applied.alibi || this.applied.mask === "additive");
     }
 
-    // The results that a stage's picture needs and that have not been fetched.
+    // The results that a stage's picture is made of.
+    resultsOf(stage) {
+        if (stage === "bias") return [this.applied.softcap ? "capped_scores" : "scores", "masked_scores"];
+        if (stage === VALUE_WEIGHTS) return ["weights", this.valueName];
+        return [stage];
+    }
+
+    // Those that have not been fetched.
     missing(stage) {
-        if (this.weightsOnly) return [];
-        if (stage === "bias") {
-            const before = this.applied.softcap ? "capped_scores" : "scores";
-            return [before, "masked_scores"].filter((name) => !this.tensors.has(name));
-        }
-        return this.tensors.has(stage) ? [] : [stage];
+        return this.weightsOnly ? [] : this.resultsOf(stage).filter((name) => !this.tensors.has(name));
+    }
+
+    // The values that attention reads: with a cache, the past's and the new ones.
+    get valueName() {
+        return this.request.past_value !== undefined && this.request.past_value !== null ? "present_value" : "value";
     }
 
     add(tensors) {
@@ -102,6 +114,7 @@ export class Run {
         if (head === MEAN && !this.outputIsShared(stage)) return this.mean(stage, layer, batch);
         if (stage === "output") return this.outputMatrix(batch, head === MEAN ? 0 : head);
         if (stage === "bias") return this.biasMatrix(layer, batch, head);
+        if (stage === VALUE_WEIGHTS) return this.valueWeights(layer, batch, head);
         const tensor = this.tensors.get(stage), { B, H, Tq, Tk } = this.dims;
         if (!tensor || !MATRIX_STAGES.has(stage)) return null;
         const start = ((layer * B + batch) * H + head) * Tq * Tk;
@@ -129,6 +142,17 @@ export class Run {
         if (!before || !after) return null;
         const data = after.data.map((x, i) => (x === -Infinity ? -Infinity : x - before.data[i]));
         return { rows: after.rows, cols: after.cols, data };
+    }
+
+    valueNorms(batch, head) {
+        const id = `norms/${batch}/${head}`, values = this.vectors(this.valueName, batch, head);
+        if (!this.cache.has(id)) this.cache.set(id, values && valueNorms(values, this.request.projection?.output, head));
+        return this.cache.get(id);
+    }
+
+    valueWeights(layer, batch, head) {
+        const weights = this.matrix("weights", { layer, batch, head }), norms = this.valueNorms(batch, head);
+        return norms && { ...weights, data: weights.data.map((x, at) => x * norms[at % weights.cols]) };
     }
 
     // An output projection mixes the heads, which then have one output together.

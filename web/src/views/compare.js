@@ -63,7 +63,7 @@ export function create(host) {
         if (!patch) return null;
         const request = patched(app.run.request, patch), id = JSON.stringify([request, stage]) + app.run.cells;
         if (otherOf === id && other.base === app.run) return other;
-        const names = [...new Set(["weights", stage])].filter((name) => name !== "bias");
+        const names = [...new Set(["weights", ...(stage === "bias" ? [] : app.run.resultsOf(stage))])];
         const reply = await app.busyWith("Computing the other run", (signal) => compute(request, names, signal));
         if (!reply) return undefined;
         if (!app.stale) app.clearProblem();

@@ -10,6 +10,7 @@ export function create(host) {
     const strip = h("div", { class: "strip" });
     host.append(strip);
     let maps = [];
+    const steps = () => app.run.stages.filter(({ derived }) => !derived);
 
     function build(stages) {
         strip.replaceChildren();
@@ -44,9 +45,9 @@ export function create(host) {
     }
 
     return {
-        needs: () => app.run.stages.map(({ name }) => name),
+        needs: () => steps().map(({ name }) => name),
         render() {
-            const stages = app.run.stages.filter(({ name }) => app.matrix(name));
+            const stages = steps().filter(({ name }) => app.matrix(name));
             if (stages.map(({ name }) => name).join() !== maps.map(({ stage }) => stage.name).join()) build(stages);
             for (const { stage, map } of maps) {
                 map.cell = stage.name === "output" ? null : app.view.cell;
