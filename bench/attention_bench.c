@@ -304,7 +304,7 @@ static double times_median(struct times *times)
 static void fill(struct random *random, float *data, size_t count)
 {
     struct tensor t = tensor_contiguous(data, DTYPE_F32, 1, &count);
-    random_normal(random, &t);
+    random_normal(random, &t, NULL);
 }
 
 static bool plain_fits(const struct shape *s, size_t threads)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/executor.h"
 #include "core/tensor.h"
 
 #define RANDOM_STATE_WORDS 624
@@ -27,8 +28,9 @@ struct random {
 void random_init(struct random *random, uint64_t seed);
 uint32_t random_u32(struct random *random);
 
-/* torch.randn(shape). `ret` is contiguous, float32 or float64. */
-void random_normal(struct random *random, const struct tensor *ret);
+/* torch.randn(shape). `ret` is contiguous, float32 or float64. The executor takes no part in the draw, which is one sequence, but in
+ * what makes normals of it. */
+void random_normal(struct random *random, const struct tensor *ret, const struct executor *executor);
 
 /* The initial weight of torch.nn.Linear(in, out, bias=False). `ret` is [out, in], contiguous, float32 or float64. */
 void random_linear(struct random *random, const struct tensor *ret);

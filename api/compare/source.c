@@ -90,7 +90,7 @@ void source_draw(const struct source *source, const enum request_projection orde
         draw_weights(source, &random, order, weights);
     for (size_t i = REQUEST_X; i <= REQUEST_VALUE; i++)
         if (source_draws_tensor(source, (enum request_tensor)i))
-            random_normal(&random, &tensors[i]);
+            random_normal(&random, &tensors[i], NULL);
     if (!projections_first)
         draw_weights(source, &random, order, weights);
 }

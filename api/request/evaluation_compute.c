@@ -11,7 +11,7 @@
 
 /* Draws in the order that the seed defines: x, context, value_context, key, query, value, then projections. A request that draws
  * anything has a seed. */
-static void draw(struct evaluation *evaluation)
+static void draw(struct evaluation *evaluation, const struct executor *executor)
 {
     const struct plan *plan = evaluation->plan;
     const struct request *request = plan->request;
@@ -21,7 +21,7 @@ static void draw(struct evaluation *evaluation)
     random_init(&random, request->seed);
     for (size_t i = REQUEST_X; i <= REQUEST_VALUE; i++)
         if (request->tensors[i].kind == TENSOR_INPUT_DRAWN)
-            random_normal(&random, evaluation_tensor(evaluation, (enum request_tensor)i));
+            random_normal(&random, evaluation_tensor(evaluation, (enum request_tensor)i), executor);
     for (size_t i = 0; i < PROJECTIONS; i++)
         if (plan_projects(plan, (enum request_projection)i) && !tensor_input_is_given(&request->weights[i]))
             random_linear(&random, &evaluation->weights[i]);
@@ -86,7 +86,7 @@ static bool attention_wanted(const struct evaluation *evaluation)
 bool evaluation_compute(struct evaluation *evaluation, struct arena *arena, const struct executor *executor, struct error *err)
 {
     const struct plan *plan = evaluation->plan;
-    draw(evaluation);
+    draw(evaluation, executor);
     if (plan->from_tokens && !project_tokens(evaluation, executor, err))
         return false;
     change_inputs(evaluation);

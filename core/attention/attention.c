@@ -44,9 +44,13 @@ static void block_run(struct attention_plan *plan, size_t s, size_t h, size_t nu
 {
     struct attention_block block;
     const struct attention_sequence_plan *sequence = &plan->sequences[s];
-    size_t first = (size_pieces(sequence->queries, QUERY_TILE) - 1 - number) * QUERY_TILE;
+    size_t masked, first = (size_pieces(sequence->queries, QUERY_TILE) - 1 - number) * QUERY_TILE;
     size_t rows = size_min(QUERY_TILE, sequence->queries - first);
     attention_block_init(plan, s, h / (plan->H / plan->Hkv), h, rows, sequence->first_query + first, rows, &block);
+    if (attention_block_is_unselected(plan, &block, &masked)) {
+        atomic_fetch_add_explicit(&plan->masked_row_count, masked, memory_order_relaxed);
+        return;
+    }
     attention_block_functions(plan)->run(plan, &block, scratch);
     if (!atomic_load_explicit(&plan->stopped, memory_order_relaxed))
         attention_store(plan, &block, scratch->weight_rows);

@@ -38,3 +38,20 @@ void attention_block_init(const struct attention_plan *plan, size_t s, size_t g,
     ret->key_end = size_max(ret->key_end, sequence->first_key);
     ret->key_begin = begin - (begin - sequence->first_key) % plan->key_panel;
 }
+
+bool attention_block_is_unselected(const struct attention_plan *plan, const struct attention_block *block, size_t *ret_masked)
+{
+    const struct attention_results *results = plan->results;
+    *ret_masked = 0;
+    if (results->selection == NULL || results->output.data != NULL || results->lse.data != NULL || plan->row_reductions ||
+        plan->params->mask.data != NULL)
+        return false;
+    for (size_t r = 0; r < block->rows; r++) {
+        size_t h = block->head + r / block->queries, i = block->first_query + r % block->queries;
+        const struct attention_row *row = attention_row_at(plan, block->b, i);
+        if (row->by_key || attention_row_kept(plan, h, i))
+            return false;
+        *ret_masked += row->begin >= row->end && !row->padding;
+    }
+    return true;
+}

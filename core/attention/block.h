@@ -18,6 +18,10 @@ struct attention_block {
 void attention_block_init(const struct attention_plan *plan, size_t s, size_t g, size_t head, size_t queries,
                           size_t first_query, size_t rows, struct attention_block *ret);
 
+/* True where no result wants the block: none of its rows is selected, nothing but weights and scores is asked for, and the rules
+ * alone tell how many of its rows have every key masked, `ret_masked`. */
+bool attention_block_is_unselected(const struct attention_plan *plan, const struct attention_block *block, size_t *ret_masked);
+
 /* Keys [first, end) of one head, over which the second sweep sums up the weights of all queries: struct attention_results'
  * key_sums, and the cells of pooled_weights that lie in the span. */
 struct attention_span {

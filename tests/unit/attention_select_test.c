@@ -1,5 +1,5 @@
 /* A selection of heads, queries and keys: what is stored has the bits that it has in the whole, no other result changes, and what
- * is not selected costs no memory. */
+ * is not selected costs neither memory nor time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,11 +174,42 @@ static void what_is_not_selected_costs_nothing(void **state)
     attention_case_done(&c);
 }
 
+/* How often the work asks whether to go on, which it does for each tile of keys. */
+static size_t tiles_computed(const struct attention_case *c, struct case_results *r,
+                             const struct attention_selection *selection)
+{
+    struct worker_pool workers;
+    worker_pool_init(&workers, 1);
+    r->results.selection = selection;
+    check_compute(c, r, &workers.executor);
+    return workers.asked;
+}
+
+/* Rows that nobody asked for are not computed, unless another result needs them. */
+static void what_is_not_selected_is_not_computed(void **state)
+{
+    (void)state;
+    struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 20 * QUERY_TILE, 5 * KEY_TILE, 8, 8};
+    struct attention_selection selection = {.query_first = 9, .query_count = 1, .key_count = dims.Tk};
+    struct attention_case c;
+    attention_case_init(&c, &dims, 0, 1);
+    for (unsigned with_lse = 0; with_lse < 2; with_lse++) {
+        struct case_results r;
+        case_results_init(&r, &dims, 1U << RESULT_WEIGHTS | with_lse << RESULT_LSE, NULL);
+        size_t all = tiles_computed(&c, &r, NULL), some = tiles_computed(&c, &r, &selection);
+        if ((some < all / 3) != (with_lse == 0))
+            fail_msg("%s the lse: %zu tiles for one row, %zu for all", with_lse ? "with" : "without", some, all);
+        case_results_done(&r);
+    }
+    attention_case_done(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_have_the_bits_of_the_whole),
         cmocka_unit_test(what_is_not_selected_costs_nothing),
+        cmocka_unit_test(what_is_not_selected_is_not_computed),
     };
     return cmocka_run_group_tests(tests, core_setup, NULL);
 }

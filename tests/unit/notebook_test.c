@@ -53,7 +53,7 @@ static void running_averages(enum dtype dtype)
     struct random random;
     struct tensor x = view_contiguous(&pool, dtype, 3, (const size_t[]){4, 8, 2});
     random_init(&random, 1337);
-    random_normal(&random, &x);
+    random_normal(&random, &x, NULL);
     struct tensor head = as_head(&x);
     struct attention_params params = {.query = head, .key = head, .value = head, .scale = 0};
     struct attention_dims dims = {dtype, 4, 1, 1, 8, 8, 2, 2};
@@ -88,7 +88,7 @@ static void head(enum dtype dtype)
     struct random random;
     struct tensor x = view_contiguous(&pool, dtype, 3, (const size_t[]){4, 8, 32});
     random_init(&random, 1337);
-    random_normal(&random, &x);
+    random_normal(&random, &x, NULL);
     struct tensor key = project(&pool, &random, &x), query = project(&pool, &random, &x), value = project(&pool, &random, &x);
     struct attention_params params = {.query = as_head(&query), .key = as_head(&key), .value = as_head(&value), .scale = 1};
     struct attention_dims dims = {dtype, 4, 1, 1, 8, 8, 16, 16};

@@ -7,6 +7,7 @@
 #include "tests/support/check.h"
 #include "tests/support/test_data.h"
 #include "tests/support/view.h"
+#include "tests/support/worker_pool.h"
 
 #define TOLERANCE 1e-6
 #define RANK_MAX 4
@@ -47,7 +48,7 @@ static double *draw_like(struct random *random, json_t *draw, enum dtype dtype, 
     struct view_pool pool = {.count = 0};
     struct tensor view = view_contiguous(&pool, dtype, rank, shape);
     if (json_string_value(conformance_at(draw, "op"))[0] == 'r')
-        random_normal(random, &view);
+        random_normal(random, &view, NULL);
     else
         random_linear(random, &view);
     *ret_count = tensor_count(&view);
@@ -92,7 +93,7 @@ static void draws_are_torchs(void **state)
 static void normals(struct random *random, size_t count, float *ret)
 {
     struct tensor view = tensor_contiguous(ret, DTYPE_F32, 1, &count);
-    random_normal(random, &view);
+    random_normal(random, &view, NULL);
 }
 
 /* The second normal number of a pair is kept for the next small draw, also over a large draw in between. */
@@ -150,7 +151,7 @@ static void shape_does_not_matter(void **state)
     normals(&random, 21, flat);
     struct tensor view = tensor_contiguous(shaped, DTYPE_F32, 3, (const size_t[]){3, 1, 7});
     random_init(&random, 3);
-    random_normal(&random, &view);
+    random_normal(&random, &view, NULL);
     assert_memory_equal(flat, shaped, sizeof flat);
 }
 
@@ -183,6 +184,26 @@ static void draws_have_their_distribution(void **state)
     free(numbers);
 }
 
+/* Many normals, made of the draw by several threads, are those of one; and so is the draw that follows. */
+static void threads_draw_the_same(void **state)
+{
+    (void)state;
+    enum { COUNT = 100003 };
+    float *one = test_alloc(COUNT, sizeof *one), *many = test_alloc(COUNT, sizeof *many);
+    struct worker_pool workers;
+    struct random random, other;
+    worker_pool_init(&workers, 3);
+    random_init(&random, 5);
+    random_init(&other, 5);
+    normals(&random, COUNT, one);
+    const struct tensor view = tensor_contiguous(many, DTYPE_F32, 2, (const size_t[]){1, COUNT});
+    random_normal(&other, &view, &workers.executor);
+    assert_memory_equal(one, many, COUNT * sizeof *one);
+    assert_true(random_u32(&random) == random_u32(&other));
+    free(one);
+    free(many);
+}
+
 /* Draws of every length from every place of the state, in vectors or not: the same numbers as one at a time. */
 static void draws_in_pieces_are_the_same(void **state)
 {
@@ -211,15 +232,11 @@ static void draws_in_pieces_are_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_exact),
-        cmocka_unit_test(only_the_low_half_of_a_seed_counts),
-        cmocka_unit_test(draws_are_torchs),
-        cmocka_unit_test(spare_normal_waits_for_the_next_small_draw),
-        cmocka_unit_test(init_forgets_the_spare),
-        cmocka_unit_test(no_elements_draw_nothing),
-        cmocka_unit_test(shape_does_not_matter),
-        cmocka_unit_test(draws_have_their_distribution),
-        cmocka_unit_test(draws_in_pieces_are_the_same),
+        cmocka_unit_test(integers_are_exact),     cmocka_unit_test(only_the_low_half_of_a_seed_counts),
+        cmocka_unit_test(draws_are_torchs),       cmocka_unit_test(spare_normal_waits_for_the_next_small_draw),
+        cmocka_unit_test(init_forgets_the_spare), cmocka_unit_test(no_elements_draw_nothing),
+        cmocka_unit_test(shape_does_not_matter),  cmocka_unit_test(draws_have_their_distribution),
+        cmocka_unit_test(threads_draw_the_same),  cmocka_unit_test(draws_in_pieces_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
