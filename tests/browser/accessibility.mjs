@@ -2,7 +2,7 @@
 // build/browser.
 
 import { PRESETS } from "../../web/src/presets.js";
-import { after, equal, linked, ok, open, shoot, stickingOut, test, useJson, usePreset, useView, violations } from "./harness.mjs";
+import { after, equal, linked, near, ok, open, shoot, stickingOut, test, useJson, usePreset, useView, violations } from "./harness.mjs";
 
 const VIEWS = ["map", "lines", "heads", "stages", "compare", "table"];
 // Looks at the page in both themes. What the theme changes is colours, so in the dark axe looks at these alone.
@@ -36,6 +36,20 @@ for (const width of [1280, 390])
             await lookAt(page, tab, width);
         }
     });
+
+test("wide windows: the map is in the middle, ends within the window and fills it; what is taken away is in the header", async (t) => {
+    const page = await open(t, { width: 1920, height: 1080 }), sizes = [[1920, 1080], [1440, 900], [1280, 720]];
+    const box = (selector) => page.locator(selector).boundingBox();
+    for (const [width, height] of sizes) {
+        if (width !== sizes[0][0]) await after(page, () => page.setViewportSize({ width, height }));
+        const map = await box("#map"), around = await box("#picture .map");
+        ok(map.y + map.height <= height && map.height >= 0.6 * height, `${width} x ${height}: the map's ${map.height} pixels end at ${map.y + map.height}`);
+        near(map.x + map.width / 2, around.x + around.width / 2, 1, `${width} pixels: the middle`);
+        equal([width, await stickingOut(page)], [width, 0], "pixels too wide");
+        if (width === 1440) equal(await violations(page), [], "axe");
+    }
+    equal(await page.$$eval("header #take > *", (all) => all.map(({ id }) => id)), ["permalink", "copy", "export", "note"], "in the header");
+});
 
 test("with the keyboard alone: presets, views, stages, cells, heads, help", async (t) => {
     const page = await open(t), press = (key) => page.keyboard.press(key);

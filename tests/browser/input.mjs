@@ -21,6 +21,7 @@ test("a changed field is computed by itself", async (t) => {
 test("what the server refuses is shown at its field, in the server's words", async (t) => {
     t.expect(/status of 422/);
     const page = await open(t);
+    await page.click("#more summary");
     await page.fill("#f-context", "4, 3, 32");
     await page.waitForFunction(() => document.getElementById("e-causal").textContent);
     const { detail } = await ask({ seed: 1337, x: { shape: [4, 8, 32] }, context: { shape: [4, 3, 32] }, head_size: 16, causal: true, scale: 1 }, ["weights"]);
@@ -30,7 +31,6 @@ test("what the server refuses is shown at its field, in the server's words", asy
     await after(page, () => page.selectOption("#f-causal", "bottom_right"));
     equal(await page.textContent("#e-causal"), "", "mended");
     equal(await page.isVisible("#problem"), false, "problem");
-    await page.click("#more summary");
     for (const [name, text] of [["window", "[1]"], ["softcap", "-1"], ["sinks", "[1, 2, 3]"], ["mask", "[true, false]"], ["rope", "{\"style\": \"x\"}"]]) {
         await page.fill(`#f-${name}`, text);
         await page.waitForFunction((id) => document.getElementById(id).textContent, `e-${name}`);
@@ -287,6 +287,7 @@ test("while a request fails, the picture of the one before is dimmed, said to be
     const page = await open(t), opacity = () => page.waitForFunction((stale) => getComputedStyle(document.getElementById("picture")).opacity === stale, "0.4");
     await page.fill("#f-scale", "1e999");
     ok(!(await page.evaluate(() => document.body.classList.contains("stale"))), "what is not sent changes nothing");
+    await page.click("#more summary");
     await page.fill("#f-context", "4, 3, 32");
     await page.waitForFunction(() => !document.getElementById("problem").hidden);
     await opacity();

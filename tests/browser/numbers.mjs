@@ -8,6 +8,7 @@ const AS_PRINTED = 0.5e-4 + 1e-9;
 
 const STAGE_OF = { raw: "scores", masked: "masked_scores" };
 
+const chain = (page) => page.$$eval("#chain .step", (all) => all.map((step) => [...step.children].map((part) => part.textContent).join(" ")).join(" "));
 const cell = (page, name) => page.textContent(`#cell-${name}`).then(toNumber);
 
 test("the first picture is the notebook's head, cell by cell", async (t) => {
@@ -106,6 +107,7 @@ test("the cell panel tells how a weight came about", async (t) => {
     near(await cell(page, "qk"), 0.5898, AS_PRINTED, "q·k");
     near(await cell(page, "scale"), 1, 0, "scale");
     near(await cell(page, "weight"), 0.2297, AS_PRINTED, "weight");
+    equal(await chain(page), "0.59 q·k × 1 scale = 0.59 score → 22.97 % softmax", "in one line");
     const terms = await page.$$eval("#terms tbody tr", (rows) => rows.map((row) => [...row.querySelectorAll("td")].slice(0, 3).map((x) => x.textContent)));
     equal(terms.length, 16, "terms");
     near(terms.reduce((sum, [, , x]) => sum + toNumber(x), 0), 0.5898, 16 * AS_PRINTED, "the terms' sum");
@@ -130,6 +132,8 @@ test("scale, softcap, bias, sinks, windows and padding are explained", async (t)
     near(await cell(page, "mask"), -1, 0, "mask");
     near(await cell(page, "alibi"), -0.25, 0, "ALiBi");
     near(await cell(page, "masked"), reply.masked_scores[1][2], AS_PRINTED, "masked");
+    const [seen, weight] = [reply.masked_scores[1][2].toPrecision(3).replace("-", "−"), (100 * reply.weights[1][2]).toFixed(2)];
+    equal((await chain(page)).replace(/ = [−\d.]+ capped/, " = capped"), `3 q·k × 0.707 scale × 0.5 query's scale + 0.75 bias − 0.25 relative bias = capped − 1 mask − 0.25 ALiBi = ${seen} score → ${weight} % softmax`, "in one line");
     near(await cell(page, "weight"), reply.weights[1][2], AS_PRINTED, "weight");
     near(await cell(page, "sink"), 1 - reply.weights[1].reduce((a, b) => a + b), AS_PRINTED, "sink");
     near(await cell(page, "lse"), reply.lse[1], AS_PRINTED, "lse");

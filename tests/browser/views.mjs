@@ -9,7 +9,7 @@ test("zoom and pan: buttons, wheel, drag; labels and the cell under the cursor f
     const page = await open(t);
     await page.click("[aria-label='Zoom in']");
     await page.click("[aria-label='Zoom in']");
-    const most = await page.evaluate(() => 96 / document.getElementById("map").map.cw);
+    const most = await page.evaluate(() => 192 / document.getElementById("map").map.cw);
     near(await transform(page).then(([k]) => k), Math.min(2.25, most), 0.01, "zoom, up to its end");
     await page.click("[aria-label='Show all']");
     equal(await transform(page), [1, 0, 0], "all");

@@ -1,14 +1,11 @@
-// controls.js: what is under the picture: item and head, colours, thresholds, mask reasons, copy and export, conventions applied.
+// controls.js: what is around the picture: layer, item and head above it; colours, thresholds, mask reasons, conventions applied below.
 
 import { app } from "./app.js";
-import { LANGUAGES } from "./code.js";
 import { colorBar } from "./color_bar.js";
 import { MODES, PALETTES } from "./color.js";
-import { $, announce, h, keepFocus, onFrame } from "./dom.js";
-import { EXPORTS, save } from "./export.js";
+import { h, keepFocus, onFrame } from "./dom.js";
 import { bytes, milliseconds, number } from "./format.js";
 import { REASONS } from "./mask_reasons.js";
-import { encode } from "./permalink.js";
 import { MEAN, ROLLOUT } from "./run.js";
 import { REASON_COLORS } from "./tile_cache.js";
 
@@ -58,84 +55,24 @@ function reasonLegend() {
         : h("span", {}, h("i", { class: "hatched" }), "masked"));
 }
 
-// ---- copy, export, link ----
-
-async function copy(text, what) {
-    try {
-        await navigator.clipboard.writeText(text);
-        say(`${what} copied`);
-    } catch {
-        show(what, text);
-    }
-}
-
-// For browsers that refuse to write to the clipboard.
-function show(what, text) {
-    const dialog = $("help-dialog");
-    dialog.replaceChildren(h("h2", { id: "help-title" }, what), h("textarea", { rows: 14, class: "code", readOnly: true, value: text, "aria-label": what }),
-        h("form", { method: "dialog" }, h("button", {}, "Close")));
-    dialog.showModal();
-    dialog.querySelector("textarea").select();
-}
-
-let sayTimer = 0;
-function say(text) {
-    announce(text);
-    const note = $("note");
-    if (!note) return;
-    note.textContent = text;
-    clearTimeout(sayTimer);
-    sayTimer = setTimeout(() => { note.textContent = ""; }, 4000);
-}
-
-async function guard(action) {
-    try {
-        await action();
-    } catch (error) {
-        app.fail(error);
-    }
-}
-
-// A button that opens a list: <details> gives keyboards and screen readers all they need.
-function menu(id, title, entries) {
-    const details = h("details", { class: "menu", id }, h("summary", {}, title), h("div", { class: "menu-list" }, entries.map(({ title: text, act, name }) =>
-        h("button", { type: "button", "data-name": name, onclick: () => { details.open = false; guard(act); } }, text))));
-    details.addEventListener("keydown", (event) => {
-        if (event.key !== "Escape" || !details.open) return;
-        details.open = false;
-        details.querySelector("summary").focus();
-    });
-    details.addEventListener("focusout", (event) => { if (!details.contains(event.relatedTarget)) details.open = false; });
-    return details;
-}
-
-async function link() {
-    const state = await encode(app);
-    if (state === null) throw new Error("This request is too large for an address: export it as safetensors or as self-contained HTML.");
-    history.replaceState(null, "", `#${state}`);
-    await copy(location.href, "Link");
-}
-
-export function takeAway(view) {
-    return h("fieldset", { class: "take", id: "take" },
-        h("button", { type: "button", id: "permalink", onclick: () => guard(link) }, "Copy link"),
-        !app.run?.weightsOnly && menu("copy", "Copy as", LANGUAGES.map(({ name, title, make }) => ({ name, title, act: () => copy(make(app.run.request), title) }))),
-        menu("export", "Export", EXPORTS.filter(({ name }) => name !== "svg" || view.svg || view.heatmap).filter(({ name }) => name !== "png" || app.view.tab !== "table").filter(({ name }) => name !== "html" || !app.offline)
-            .map(({ name, title, make, file }) => ({ name, title, act: async () => save(await make(view), file()) }))),
-        h("span", { id: "note", class: "hint" }));
+// Which layer, item and head are shown.
+export function renderPlace(host) {
+    const { run, view: { tab } } = app, { L, B, H } = run.dims, batch = run.layerAxis === "batch";
+    const toHead = (value) => (value === MEAN || value === ROLLOUT ? value : Number(value)), all = [...(H > 1 ? [MEAN] : []), ...(run.hasRollout ? [ROLLOUT] : [])];
+    const parts = [
+        L > 1 && tab !== "heads" && stepper("layer", "Layer", L, () => app.view.layer, (value) => app.setView({ layer: Number(value) })),
+        B > 1 && (tab !== "heads" || !batch) && stepper("batch", batch ? "Layer" : "Item", B, () => app.view.batch, (value) => app.setView({ batch: Number(value) })),
+        all.length > 0 && tab !== "heads" && stepper("head", "Head", H, () => app.view.head, (value) => app.setView({ head: toHead(value) }), all.map((name) => [name, name])),
+    ];
+    keepFocus(host, () => host.replaceChildren(...parts.filter(Boolean)));
 }
 
 export function renderControls(host, view) {
-    const { run } = app, { tab } = app.view;
+    const { run } = app, { tab, stage } = app.view, lines = tab === "lines", map = tab === "map" || tab === "stages";
     if (!run) return;
-    const { L, B, H } = run.dims, stage = app.view.stage, lines = tab === "lines", map = tab === "map" || tab === "stages";
     const scale = run.matrix(stage, app.at()) && (tab === "heads" || tab === "stages") ? app.scale(stage) : null; // other views have their own
-    const number0 = (value) => (value === MEAN || value === ROLLOUT ? value : Number(value)), all = [...(H > 1 ? [MEAN] : []), ...(run.hasRollout ? [ROLLOUT] : [])];
     const parts = [
         h("div", { class: "row" },
-            L > 1 && tab !== "heads" && stepper("layer", "Layer", L, () => app.view.layer, (value) => app.setView({ layer: Number(value) })),
-            B > 1 && (tab !== "heads" || run.layerAxis !== "batch") && stepper("batch", run.layerAxis === "batch" ? "Layer" : "Item", B, () => app.view.batch, (value) => app.setView({ batch: Number(value) })),
-            all.length > 0 && tab !== "heads" && stepper("head", "Head", H, () => app.view.head, (value) => app.setView({ head: number0(value) }), all.map((name) => [name, name])),
             tab !== "table" && !lines && pick("palette", "Colours", PALETTES, () => app.view.palette, (palette) => app.setView({ palette })),
             tab !== "table" && !lines && pick("mode", "Scale", MODES, () => app.view.mode, (mode) => app.setView({ mode })),
             check("hide-first", "Hide first key", "hideFirst"),
@@ -144,7 +81,7 @@ export function renderControls(host, view) {
         lines && h("div", { class: "row" },
             slider("threshold", "Threshold", "threshold", { min: 0, max: 1, step: 0.01, text: (x) => `${Math.round(x * 100)} %` }),
             slider("topk", "Top", "topk", { min: 1, max: 32, step: 1, text: String })),
-        h("div", { class: "row" }, scale && colorBar(scale), takeAway(view)),
+        scale && colorBar(scale),
     ];
     keepFocus(host, () => host.replaceChildren(...parts.filter(Boolean)));
 }

@@ -2,10 +2,10 @@
 
 import { app } from "./app.js";
 import { $, h, keepFocus } from "./dom.js";
-import { cut, number, share, visible } from "./format.js";
+import { cut, number, share, tick, visible } from "./format.js";
 import { MEAN, ROLLOUT, STAGES } from "./run.js";
 
-const TERMS_MAX = 256, KEYS_MAX = 12, LABEL_CHARACTERS = 32;
+const TERMS_MAX = 256, KEYS_MAX = 8, LABEL_CHARACTERS = 32;
 
 const label = (labels, i) => (labels?.[i] === undefined ? "" : ` ${cut(visible(labels[i]), LABEL_CHARACTERS)}`);
 
@@ -43,10 +43,16 @@ function dot(q, k) {
 
 const rowOf = (matrix, i) => matrix.data.subarray(i * matrix.cols, (i + 1) * matrix.cols);
 
+const opened = new Set(["terms"]); // the folds that stay open from cell to cell
+
+function fold(id, title, content) {
+    return h("details", { id, open: opened.has(id), ontoggle: ({ target }) => opened[target.open ? "add" : "delete"](id) }, h("summary", {}, title), content);
+}
+
 function termsTable(q, k) {
     const products = Array.from(q, (x, d) => x * k[d]), largest = Math.max(...products.map(Math.abs));
     const shown = products.slice(0, TERMS_MAX);
-    return h("details", { open: shown.length <= 32, id: "terms" }, h("summary", {}, `${q.length} products q·k`),
+    return fold("terms", `${q.length} products q·k`,
         h("table", { class: "terms" }, h("thead", {}, h("tr", {}, ["d", "q", "k", "q·k", ""].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", {}))))),
             h("tbody", {}, shown.map((x, d) => h("tr", {}, h("th", { scope: "row" }, String(d)), h("td", {}, number(q[d])), h("td", {}, number(k[d])),
                 h("td", {}, number(x)), h("td", {}, bar(x, largest)))))));
@@ -54,62 +60,74 @@ function termsTable(q, k) {
 
 // `norms`: the values' lengths; null where there are none.
 function contributions(weights, norms, j) {
-    const order = Array.from(weights, (_, at) => at).filter((at) => weights[at] > 0).sort((a, b) => weights[b] - weights[a]).slice(0, KEYS_MAX);
+    const order = Array.from(weights, (_, at) => at).filter((at) => weights[at] > 0).sort((a, b) => weights[b] - weights[a]);
     if (!order.length) return h("p", { class: "hint" }, "Every key is masked: the output is 0.");
-    return h("table", { class: "terms", id: "contributions" },
+    const shown = order.slice(0, KEYS_MAX), others = order.slice(KEYS_MAX);
+    return [h("table", { class: "terms", id: "contributions" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "key"), h("th", { scope: "col" }, "weight"), h("td", {}), norms && h("th", { scope: "col" }, "‖w·v‖"))),
-        h("tbody", {}, order.map((at) => h("tr", { class: at === j ? "here" : "" },
+        h("tbody", {}, shown.map((at) => h("tr", { class: at === j ? "here" : "" },
             h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => app.setView({ cell: [app.view.cell[0], at] }) }, `${at}${label(app.labels.cols, at)}`)),
-            h("td", {}, share(weights[at])), h("td", {}, bar(weights[at], 1, false)), norms && h("td", {}, number(weights[at] * norms[at]))))));
+            h("td", {}, share(weights[at])), h("td", {}, bar(weights[at], 1, false)), norms && h("td", {}, number(weights[at] * norms[at])))))),
+    others.length > 0 && h("p", { class: "hint" }, `${others.length} more: ${share(others.reduce((sum, at) => sum + weights[at], 0))}`)];
 }
 
 function valuePart(weight, values, output, j) {
     const v = rowOf(values, j), largest = Math.max(...Array.from(output ?? [], Math.abs), 1e-30);
-    return h("details", { id: "value-part" }, h("summary", {}, `What key ${j} adds to the output`),
+    return fold("value-part", `What key ${j} adds to the output`,
         h("table", { class: "terms" }, h("thead", {}, h("tr", {}, ["d", "v", "w·v", "", "output"].map((text) => (text ? h("th", { scope: "col" }, text) : h("td", {}))))),
             h("tbody", {}, Array.from(v).slice(0, TERMS_MAX).map((x, d) => h("tr", {}, h("th", { scope: "row" }, String(d)), h("td", {}, number(x)),
                 h("td", {}, number(weight * x)), h("td", {}, bar(weight * x, largest)), h("td", {}, output ? number(output[d]) : "–"))))));
 }
 
-// The steps from q·k to the number that softmax reads.
-function scoreRows(run, batch, head, i, j, q, k, masked) {
+// The steps from q·k to the number that softmax sees: { name, value, op, id }; a step without op is what those before it come to.
+function scoreSteps(run, batch, head, i, j, q, k) {
     const { applied } = run, bias = app.maskReasons.bias(batch, head, i, j), at = (name) => {
         const matrix = run.matrix(name, app.at(head));
         return matrix?.data[i * matrix.cols + j];
     };
     // Of a large run some stages have not been fetched; their numbers follow from the products.
     const own = app.maskReasons.queryScale(batch, i), product = q && k ? dot(q, k) : NaN, score = at("scores") ?? product * applied.scale * own;
-    const biased = score + (bias.bias ?? 0) + (bias.relative ?? 0);
+    const biased = score + (bias.bias ?? 0) + (bias.relative ?? 0), add = (name, value, id) => value !== undefined && { name, value, op: "+", id };
     const capped = at("capped_scores") ?? (applied.softcap ? applied.softcap * Math.tanh(biased / applied.softcap) : biased);
-    const rows = [row("q·k", number(product), { id: "cell-qk" }), row("× scale", number(applied.scale), { id: "cell-scale" })];
-    if (applied.query_scale) rows.push(row("× query's scale", number(own), { id: "cell-query-scale" }));
-    rows.push(row("score", number(score), { id: "cell-score" }));
-    if (bias.bias !== undefined) rows.push(row("+ bias", number(bias.bias), { id: "cell-bias" }));
-    if (bias.relative !== undefined) rows.push(row("+ relative bias", number(bias.relative), { id: "cell-relative" }));
-    if (applied.softcap) rows.push(row(`capped at ${applied.softcap}`, number(capped)));
-    if (bias.mask !== undefined) rows.push(row("+ mask", number(bias.mask), { id: "cell-mask" }));
-    if (bias.alibi !== undefined) rows.push(row("+ ALiBi", number(bias.alibi), { id: "cell-alibi" }));
-    rows.push(row("masked?", masked.length ? masked.map(({ title }) => title).join(", ") : "no", { id: "cell-mask-reasons", class: masked.length ? "warn" : "" }));
-    rows.push(row("softmax sees", masked.length ? "−∞" : number(at("masked_scores") ?? capped + (bias.mask ?? 0) + (bias.alibi ?? 0)), { id: "cell-masked" }));
-    return rows;
+    return [{ name: "q·k", value: product, id: "qk" }, { name: "scale", value: applied.scale, op: "×", id: "scale" },
+        applied.query_scale && { name: "query's scale", value: own, op: "×", id: "query-scale" }, { name: "score", value: score, id: "score" },
+        add("bias", bias.bias, "bias"), add("relative bias", bias.relative, "relative"),
+        applied.softcap && { name: `capped at ${applied.softcap}`, value: capped, id: "capped" },
+        add("mask", bias.mask, "mask"), add("ALiBi", bias.alibi, "alibi"),
+        { name: "softmax sees", value: at("masked_scores") ?? capped + (bias.mask ?? 0) + (bias.alibi ?? 0), id: "masked" }].filter(Boolean);
 }
 
-function softmaxRows(run, batch, head, i, w, weights) {
+const big = (id, value) => h("p", { class: "big", id: `cell-${id}` }, value);
+
+// The steps as one line: q·k × scale + bias = score → weight.
+function chain(steps, weight, masked) {
+    const link = (text, name, op) => h("span", { class: "step" }, op && h("i", {}, op), h("b", {}, text), h("small", {}, name));
+    const seen = steps.at(-1), before = steps.slice(0, -1).filter(({ op, id }) => op || id !== "score");
+    const parts = before.map(({ name, value, op }, at) => link(op === "+" ? tick(Math.abs(value)) : tick(value), name.startsWith("capped") ? "capped" : name,
+        at === 0 ? null : op === "+" && value < 0 ? "−" : op ?? "="));
+    return h("p", { class: "chain", id: "chain" }, parts, link(masked ? "−∞" : tick(seen.value), masked ? "masked" : "score", masked ? "→" : "="), link(share(weight), "softmax", "→"));
+}
+
+// All the steps with their digits, and the row's softmax.
+function derivation(run, batch, head, i, steps, masked, weights) {
     const lse = run.lse(batch, head, i), sum = weights.reduce((a, b) => a + b, 0);
-    return [row("weight", share(w), { id: "cell-weight", class: "strong" }),
+    const rows = steps.slice(0, -1).map(({ name, value, op, id }) => row(op ? `${op} ${name}` : name, number(value), { id: `cell-${id}` }));
+    return fold("derivation", "Every step, and the row", h("dl", {}, rows,
+        row("masked?", masked.length ? masked.map(({ title }) => title).join(", ") : "no", { id: "cell-mask-reasons", class: masked.length ? "warn" : "" }),
+        row("softmax sees", masked.length ? "−∞" : number(steps.at(-1).value), { id: "cell-masked" }),
         row("row's log Σ exp", number(lse), { id: "cell-lse" }), row("row's Σ exp", lse === undefined ? "–" : number(Math.exp(lse))),
-        row("row's weights", number(sum)), ...(run.applied.sinks ? [row("sink's share", share(Math.max(0, 1 - sum)), { id: "cell-sink" })] : [])];
+        row("row's weights", number(sum)), run.applied.sinks ? row("sink's share", share(Math.max(0, 1 - sum)), { id: "cell-sink" }) : []));
 }
 
 function givenCell(i, j, w, weights) {
-    return [h("dl", {}, row("weight", share(w), { id: "cell-weight", class: "strong" }), row("exactly", String(w)), row("row's weights", number(weights.reduce((a, b) => a + b, 0)))),
+    return [big("weight", share(w)), h("dl", {}, row("exactly", String(w)), row("row's weights", number(weights.reduce((a, b) => a + b, 0)))),
         h("h3", {}, "Strongest keys"), contributions(weights, null, j)];
 }
 
 function meanCell(i, j) {
     const { H } = app.run.dims, matrices = Array.from({ length: H }, (_, head) => app.matrix("weights", head));
     const values = matrices.map((matrix) => matrix.data[i * matrix.cols + j]);
-    return [h("dl", {}, row("mean weight", share(values.reduce((a, b) => a + b, 0) / H), { id: "cell-weight", class: "strong" })),
+    return [big("weight", share(values.reduce((a, b) => a + b, 0) / H)), h("p", { class: "hint" }, "the mean of the heads' weights"),
         h("table", { class: "terms" }, h("tbody", {}, values.map((x, head) => h("tr", {},
             h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => app.setView({ head }) }, `head ${head}`)),
             h("td", {}, share(x)), h("td", {}, bar(x, 1, false))))))];
@@ -117,7 +135,7 @@ function meanCell(i, j) {
 
 function rolloutCell(i, j, w, weights) {
     const { layerAxis } = app.run, upTo = app.view[layerAxis];
-    return [h("dl", {}, row("rollout", share(w), { id: "cell-weight", class: "strong" })),
+    return [big("weight", share(w)),
         h("p", { class: "hint" }, `How much of what the layers up to ${upTo} know at query ${i} came from token ${j}: each layer's heads are averaged, half of a token stays its own, `
             + "and the layers are multiplied (Abnar and Zuidema 2020)."), h("h3", {}, "Strongest tokens"), contributions(weights, null, j)];
 }
@@ -127,17 +145,19 @@ function computedCell(run, batch, head, i, j, weights) {
     const keys = run.vectors(past ? "present_key" : "key", batch, head), values = run.vectors(run.valueName, batch, head);
     const q = query && rowOf(query, i), k = keys && rowOf(keys, j), masked = app.maskReasons.reasons(batch, head, i, j);
     const output = run.outputIsShared("output") ? null : run.matrix("output", app.at(head));
-    return [h("dl", {}, scoreRows(run, batch, head, i, j, q, k, masked), softmaxRows(run, batch, head, i, weights[j], weights)),
+    const steps = scoreSteps(run, batch, head, i, j, q, k);
+    return [big("weight", share(weights[j])), chain(steps, weights[j], masked.length > 0),
         masked.length > 0 && h("ul", { class: "reasons", id: "reasons" }, masked.map(({ title, text }) => h("li", {}, `${title}: ${text}`))),
-        q && k && termsTable(q, k), h("h3", {}, "Where the output comes from"), contributions(weights, run.valueNorms(batch, head), j),
-        values && valuePart(weights[j], values, output && rowOf(output, i), j)];
+        h("h3", {}, "Where the output comes from"), contributions(weights, run.valueNorms(batch, head), j),
+        q && k && termsTable(q, k), values && valuePart(weights[j], values, output && rowOf(output, i), j),
+        derivation(run, batch, head, i, steps, masked, weights)];
 }
 
 // One number of the output, and what each key adds to it.
 function outputCell(run, batch, head, i, d) {
     const output = run.matrix("output", app.at(head)), x = output.data[i * output.cols + d];
     const values = run.vectors(run.valueName, batch, head), weights = run.matrix("weights", app.at(head));
-    const total = h("dl", {}, row("output", number(x), { id: "cell-output", class: "strong" }));
+    const total = big("output", number(x));
     if (run.outputIsShared("output")) return [total, h("p", { class: "hint" }, "The output projection mixes the heads, so no key's part of this number can be told.")];
     const parts = Array.from({ length: weights.cols }, (_, j) => weights.data[i * weights.cols + j] * values.data[j * values.cols + d]);
     const order = parts.map((_, j) => j).filter((j) => weights.data[i * weights.cols + j] > 0).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a])).slice(0, KEYS_MAX);
@@ -170,7 +190,7 @@ export function createExplain(host) {
         const weights = rowOf(matrix, i);
         const parts = head === MEAN ? meanCell(i, j) : head === ROLLOUT ? rolloutCell(i, j, weights[j], weights) : run.weightsOnly ? givenCell(i, j, weights[j], weights)
             : computedCell(run, app.view.batch, head, i, j, weights);
-        body.replaceChildren(...parts.filter(Boolean));
+        body.replaceChildren(...parts.flat().filter(Boolean));
     }
 
     app.on("run view cell request", () => keepFocus(host, render));

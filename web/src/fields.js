@@ -6,16 +6,16 @@ import { Tensor, isTensorObject, parseJson, shapeText } from "./tensor.js";
 export const BOTH = "both";
 
 // kind: int, number, tensor (a shape to fill from the seed, or JSON) or json; with `options`, a choice of [value, text].
-// form: the form of request that has the field. more: shown under "More fields".
+// form: the form of request that has the field. more: under "More fields" while it has no value.
 export const FIELDS = [
     { name: "seed", kind: "int", form: BOTH, label: "Seed", hint: "as torch.manual_seed" },
     { name: "x", kind: "tensor", form: X, label: "Tokens x", hint: "shape B × T × C, or JSON" },
-    { name: "context", kind: "tensor", form: X, label: "Context", hint: "for cross-attention" },
+    { name: "context", kind: "tensor", form: X, label: "Context", more: true, hint: "for cross-attention" },
     { name: "value_context", kind: "tensor", form: X, label: "Value context", more: true, hint: "tokens of the values alone" },
     { name: "query", kind: "tensor", form: QKV, label: "Query", hint: "shape or JSON" },
     { name: "key", kind: "tensor", form: QKV, label: "Key", hint: "shape or JSON" },
     { name: "value", kind: "tensor", form: QKV, label: "Value", hint: "shape or JSON" },
-    { name: "projection", kind: "json", form: X, label: "Projection", hint: "random, \"identity\", or JSON, [out, in]" },
+    { name: "projection", kind: "json", form: X, label: "Projection", more: true, hint: "random, \"identity\", or JSON, [out, in]" },
     { name: "head_size", kind: "int", form: X, label: "Head size" },
     { name: "num_heads", kind: "int", form: BOTH, label: "Heads" },
     { name: "num_kv_heads", kind: "int", form: BOTH, label: "Key heads", hint: "grouped" },
@@ -47,7 +47,7 @@ export const FIELDS = [
     { name: "past_key", kind: "tensor", form: QKV, label: "Past key", more: true, hint: "JSON" },
     { name: "past_value", kind: "tensor", form: QKV, label: "Past value", more: true, hint: "JSON" },
     { name: "layout", options: [["", "B H T D"], ["bthd", "B T H D"], ["thd", "T H D"]], form: QKV, label: "Layout", more: true },
-    { name: "precision", options: [["", "float32"], ["float64", "float64"]], form: BOTH, label: "Precision" },
+    { name: "precision", options: [["", "float32"], ["float64", "float64"]], form: BOTH, label: "Precision", more: true },
     { name: "numerics", options: [["", "fastest"], ["row_invariant", "row invariant"]], form: BOTH, label: "Numerics", more: true },
 ];
 

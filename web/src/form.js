@@ -17,7 +17,7 @@ const SHOWN_JSON_CHARACTERS_MAX = 20000;
 
 const inputs = new Map(); // name -> { spec, input, error, row, fromServer }
 
-function field(spec) {
+function makeField(spec) {
     const id = `f-${spec.name}`, errorId = `e-${spec.name}`, onchange = () => change(spec.name);
     const attributes = { id, name: spec.name, "aria-describedby": errorId };
     const input = spec.options
@@ -28,7 +28,6 @@ function field(spec) {
     const row = h("div", { class: `field ${spec.kind === "int" || spec.kind === "number" || spec.options ? "small" : "wide"}` },
         h("label", { htmlFor: id }, spec.label), input, error);
     inputs.set(spec.name, { spec, input, error, row, fromServer: false });
-    return row;
 }
 
 function setError(name, text) {
@@ -68,6 +67,13 @@ function run() {
     app.compute();
 }
 
+// Rare fields are folded away, but for those that say something.
+function placeRows(changed) {
+    const shown = ({ spec: { name, more } }) => !more || app.request[name] !== undefined || changed.includes(name), all = [...inputs.values()];
+    $("fields").replaceChildren(...all.filter(shown).map(({ row }) => row));
+    $("more-fields").replaceChildren(...all.filter((entry) => !shown(entry)).map(({ row }) => row));
+}
+
 function showRequest() {
     const form = app.weights ? "weights" : formOf(app.request);
     const changed = app.preset ? changedFields(presetById(app.preset)) : [];
@@ -80,6 +86,7 @@ function showRequest() {
         input.value = textOf(app.request[spec.name], spec);
         setError(spec.name, "");
     }
+    if (!changing) placeRows(changed);
     $("fields").hidden = $("more").hidden = Boolean(app.weights);
     $("weights-part").hidden = !app.weights;
     $("weights-about").textContent = app.weights ? `${app.weightsName}: ${shapeText(app.weights.shape)}` : "";
@@ -184,7 +191,7 @@ function jsonPart() {
 }
 
 export function createForm(host) {
-    const rows = (more) => FIELDS.filter((spec) => Boolean(spec.more) === more).map(field);
+    FIELDS.forEach(makeField);
     const picker = h("input", { type: "file", id: "file", accept: ".json,.safetensors,.npy,.npz", multiple: true, class: "sr",
         onchange: (event) => takeFiles(event.target.files) });
     host.append(h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); run(); } },
@@ -192,8 +199,8 @@ export function createForm(host) {
         h("div", { class: "seg sources", role: "radiogroup", "aria-label": "Where the numbers come from" },
             source(X, "Seed"), source(QKV, "Tensors"), source("weights", "Your weights")),
         weightsPart(),
-        h("div", { id: "fields", class: "fields" }, rows(false)),
-        h("details", { id: "more" }, h("summary", {}, "More fields"), h("div", { class: "fields" }, rows(true))),
+        h("div", { id: "fields", class: "fields" }),
+        h("details", { id: "more" }, h("summary", {}, "More fields"), h("div", { id: "more-fields", class: "fields" })),
         labelsPart(), jsonPart(),
         h("div", { class: "actions" },
             h("button", { id: "run", class: "primary", "aria-keyshortcuts": "Control+Enter" }, "Run ", h("kbd", {}, "Ctrl ⏎")),

@@ -4,11 +4,12 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
 import { onFrame } from "./dom.js";
 import { cut, visible } from "./format.js";
-import { LABEL_FONT, paintHeatMap } from "./heatmap_paint.js";
+import { LABEL_FONT, axisNames, paintHeatMap } from "./heatmap_paint.js";
 import { TileCache } from "./tile_cache.js";
 
 const FRAME_BUDGET_MS = 9, MOVING_BUDGET_MS = 2; // for filling tiles; the rest of a frame is for drawing them
-const CELL_SIZE_MAX = 72, ZOOM_CELL_PIXELS = 96, CELL_STRETCH_BELOW = 8;
+const CELL_SIZE_MAX = 120, ZOOM_CELL_PIXELS = 192, CELL_STRETCH_BELOW = 8;
+const AXIS = 18, BELOW = 32; // pixels: the line with the name of the columns, and from the map to the end of the window
 const LABEL_CHARACTERS = 14;
 
 export class HeatMap {
@@ -89,6 +90,12 @@ export class HeatMap {
         return { ink: color("--ink"), quiet: color("--ink-quiet"), surface: color("--surface"), hatch: color("--hatch"), accent: color("--accent") };
     }
 
+    // From the canvas to the end of the window; of a picture that begins far down, most of a window.
+    heightLeft() {
+        const { innerHeight, scrollY } = window, left = innerHeight - BELOW - (this.canvas.getBoundingClientRect().top + scrollY) - AXIS - 22;
+        return left > innerHeight * 0.4 ? left : innerHeight * 0.68;
+    }
+
     // The gutters, then the cells: square unless that would make them too small to see.
     measure(width) {
         const { rows, cols } = this.picture.matrix, c = this.context;
@@ -96,15 +103,14 @@ export class HeatMap {
         const widest = (labels, count) => Math.max(...Array.from({ length: Math.min(count, 200) }, (_, i) =>
             c.measureText(this.label(labels, Math.floor((i * count) / Math.min(count, 200)))).width), c.measureText(String(count - 1)).width);
         const rowWidth = widest(this.picture.rowLabels, rows), colWidth = widest(this.picture.colLabels, cols);
-        this.left = this.compact ? 4 : Math.ceil(rowWidth) + 14;
-        const plotWidth = Math.max(40, width - this.left - 2);
-        const plotHeight = Math.max(160, Math.min(this.compact ? 320 : 680, window.innerHeight * (this.compact ? 0.4 : 0.68)));
+        this.left = this.compact ? 4 : Math.ceil(Math.max(rowWidth, c.measureText(axisNames(this.picture).rows).width)) + 14;
+        const plotWidth = Math.max(40, width - this.left - 2), plotHeight = Math.max(160, this.compact ? Math.min(320, window.innerHeight * 0.4) : this.heightLeft());
         const cw = Math.min(CELL_SIZE_MAX, plotWidth / cols), ch = Math.min(CELL_SIZE_MAX, plotHeight / rows);
         const side = Math.max(Math.min(cw, ch), CELL_STRETCH_BELOW);
         this.cw = Math.min(cw, side);
         this.ch = Math.min(ch, side);
         this.slanted = !this.compact && colWidth > this.cw - 4;
-        this.top = this.compact ? 4 : this.slanted && this.picture.colLabels ? Math.min(96, Math.ceil(colWidth) + 10) : 22;
+        this.top = this.compact ? 4 : AXIS + (this.slanted && this.picture.colLabels ? Math.min(96, Math.ceil(colWidth) + 10) : 22);
         this.plotWidth = this.cw * cols;
         this.plotHeight = this.ch * rows;
         this.width = this.left + this.plotWidth + 2;

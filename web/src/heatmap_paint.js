@@ -40,7 +40,10 @@ export function paintHeatMap(map, context, ratio, budget) {
     paintCells(map, context);
     paintCursor(map, context);
     context.restore();
-    if (!map.compact) paintLabels(map, context);
+    if (!map.compact) {
+        paintAxisNames(map, context);
+        paintLabels(map, context);
+    }
     return complete;
 }
 
@@ -126,6 +129,20 @@ function paintCursor(map, context) {
     if (!map.cell) return;
     frame(map.cell, 4, map.colors.surface);
     frame(map.cell, 2, map.colors.accent);
+}
+
+// What rows and columns are.
+export const axisNames = ({ stage }) => ({ rows: "queries ↓", cols: stage === "output" ? "dimensions →" : "keys →" });
+
+function paintAxisNames(map, context) {
+    const { rows, cols } = axisNames(map.picture);
+    context.font = LABEL_FONT;
+    context.fillStyle = map.colors.quiet;
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    context.fillText(rows, map.left - 8, map.top - 10);
+    context.textAlign = "left";
+    context.fillText(cols, map.left, 8);
 }
 
 function paintLabels(map, context) {

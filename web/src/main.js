@@ -2,8 +2,8 @@
 
 import { setKey } from "./api.js";
 import { app } from "./app.js";
-import { renderApplied, renderControls } from "./controls.js";
-import { $, announce, h, keepFocus, onFrame } from "./dom.js";
+import { renderApplied, renderControls, renderPlace } from "./controls.js";
+import { $, announce, debounce, h, keepFocus, onFrame } from "./dom.js";
 import { createExplain } from "./explain.js";
 import { createForm } from "./form.js";
 import { openHelp } from "./help.js";
@@ -11,6 +11,7 @@ import { listenForFiles } from "./input.js";
 import { PRESETS, changeOf, presetById } from "./presets.js";
 import { begin, saveState } from "./restore.js";
 import { MEAN, ROLLOUT } from "./run.js";
+import { renderTakeAway } from "./take_away.js";
 import { restoreTheme, wireTheme } from "./theme.js";
 import * as compare from "./views/compare.js";
 import * as heads from "./views/heads.js";
@@ -29,6 +30,8 @@ const VIEWS = [
     { name: "table", title: "Table", module: table },
     { name: "yours", title: "Compare with yours", module: yours },
 ];
+
+const RESIZE_MS = 100;
 
 let view = null, viewName = "";
 
@@ -66,7 +69,7 @@ function showStages() {
 }
 
 function showNothing() {
-    for (const id of ["picture", "stages", "controls", "applied"]) $(id).replaceChildren();
+    for (const id of ["picture", "stages", "place", "controls", "applied", "take-away"]) $(id).replaceChildren();
     $("stages").hidden = true;
     view = null;
     viewName = "";
@@ -90,13 +93,15 @@ const render = onFrame(() => {
     if (!app.run.cells) return showNoCells();
     const other = app.view.tab !== viewName, focused = other && $("picture").contains(document.activeElement);
     showView();
+    showStages();
+    renderPlace($("place"));
     if (view.needs && app.run.cells <= 1 << 22) app.need(...view.needs());
     const begun = performance.now();
     $("picture").classList.toggle("waiting", view.render() === false);
     if (other) revealTab();
     if (focused) ($("picture").querySelector("canvas[tabindex='0'], [tabindex='0'], button") ?? $(`view-${viewName}`)).focus();
-    showStages();
     renderControls($("controls"), view);
+    renderTakeAway($("take-away"), view);
     renderApplied($("applied"));
     showStale();
     if (!performance.getEntriesByName("first-picture").length) performance.mark("first-picture");
@@ -246,6 +251,7 @@ function start() {
     });
     $("cancel").addEventListener("click", () => { app.cancel(); announce("Cancelled"); });
     addEventListener("keydown", onKey);
+    addEventListener("resize", debounce(RESIZE_MS, render));
     listenForFiles();
     app.on("run view redraw", render);
     app.on("cell", () => view?.cell());

@@ -36,7 +36,7 @@ export function create(host) {
         tip.hidden = !at;
         if (!at) return;
         tip.textContent = describe(...at);
-        const x = map.x(at[1]) + map.cw * map.transform.k, y = map.y(at[0]);
+        const x = canvas.offsetLeft + map.x(at[1]) + map.cw * map.transform.k, y = map.y(at[0]);
         tip.style.left = `${Math.min(x + 8, Math.max(4, map.canvas.parentElement.clientWidth - tip.offsetWidth - 4))}px`;
         tip.style.top = `${Math.max(2, y - tip.offsetHeight - 6)}px`;
     }
