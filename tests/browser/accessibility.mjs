@@ -37,7 +37,7 @@ for (const width of [1280, 390])
         }
     });
 
-test("wide windows: the map is in the middle, ends within the window and fills it; what is taken away is in the header", async (t) => {
+test("wide windows: the map is in the middle, ends within the window and fills it, and so do stages and lines; what is taken away is in the header", async (t) => {
     const page = await open(t, { width: 1920, height: 1080 }), sizes = [[1920, 1080], [1440, 900], [1280, 720]];
     const box = (selector) => page.locator(selector).boundingBox();
     for (const [width, height] of sizes) {
@@ -49,6 +49,11 @@ test("wide windows: the map is in the middle, ends within the window and fills i
         if (width === 1440) equal(await violations(page), [], "axe");
     }
     equal(await page.$$eval("header #take > *", (all) => all.map(({ id }) => id)), ["permalink", "copy", "export", "note"], "in the header");
+    for (const [view, selector, least] of [["stages", "#strip-weights", 150], ["lines", "#lines", 320]]) {
+        await useView(page, view);
+        const { y, height } = await box(selector);
+        ok(height >= least && y + height <= 720, `${view}: ${height} pixels, to ${y + height}`);
+    }
 });
 
 test("with the keyboard alone: presets, views, stages, cells, heads, help", async (t) => {

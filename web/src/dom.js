@@ -33,6 +33,14 @@ export function announce(text) {
     $("announcer").textContent = text;
 }
 
+const BELOW = 32; // pixels between a picture and the end of the window
+
+// How high a picture may be that begins where `element` does and ends within the window; if that is far down, most of a window.
+export function heightLeft(element) {
+    const left = innerHeight - BELOW - (element.getBoundingClientRect().top + scrollY);
+    return left > innerHeight * 0.45 ? left : innerHeight * 0.7;
+}
+
 const nameOf = (element) => element.id || element.getAttribute("aria-label") || element.textContent;
 
 // Runs `render`, which replaces what is in `host`. If the focus was there, the element of the same name, or else the one in the same

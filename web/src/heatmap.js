@@ -2,14 +2,14 @@
 
 import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
-import { onFrame } from "./dom.js";
+import { heightLeft, onFrame } from "./dom.js";
 import { cut, visible } from "./format.js";
 import { LABEL_FONT, axisNames, paintHeatMap } from "./heatmap_paint.js";
 import { TileCache } from "./tile_cache.js";
 
 const FRAME_BUDGET_MS = 9, MOVING_BUDGET_MS = 2; // for filling tiles; the rest of a frame is for drawing them
 const CELL_SIZE_MAX = 120, ZOOM_CELL_PIXELS = 192, CELL_STRETCH_BELOW = 8;
-const AXIS = 18, BELOW = 32; // pixels: the line with the name of the columns, and from the map to the end of the window
+const AXIS = 18, LABELS = 22; // pixels above the cells: the name of the columns, and their labels
 const LABEL_CHARACTERS = 14;
 
 export class HeatMap {
@@ -20,6 +20,7 @@ export class HeatMap {
         this.context = canvas.getContext("2d");
         this.events = events;
         this.compact = compact;
+        this.heightMax = null; // pixels for the cells; null: down to the end of the window
         this.transform = zoomIdentity;
         this.cell = this.hover = null;
         this.moving = false; // since the last frame
@@ -90,12 +91,6 @@ export class HeatMap {
         return { ink: color("--ink"), quiet: color("--ink-quiet"), surface: color("--surface"), hatch: color("--hatch"), accent: color("--accent") };
     }
 
-    // From the canvas to the end of the window; of a picture that begins far down, most of a window.
-    heightLeft() {
-        const { innerHeight, scrollY } = window, left = innerHeight - BELOW - (this.canvas.getBoundingClientRect().top + scrollY) - AXIS - 22;
-        return left > innerHeight * 0.4 ? left : innerHeight * 0.68;
-    }
-
     // The gutters, then the cells: square unless that would make them too small to see.
     measure(width) {
         const { rows, cols } = this.picture.matrix, c = this.context;
@@ -104,13 +99,13 @@ export class HeatMap {
             c.measureText(this.label(labels, Math.floor((i * count) / Math.min(count, 200)))).width), c.measureText(String(count - 1)).width);
         const rowWidth = widest(this.picture.rowLabels, rows), colWidth = widest(this.picture.colLabels, cols);
         this.left = this.compact ? 4 : Math.ceil(Math.max(rowWidth, c.measureText(axisNames(this.picture).rows).width)) + 14;
-        const plotWidth = Math.max(40, width - this.left - 2), plotHeight = Math.max(160, this.compact ? Math.min(320, window.innerHeight * 0.4) : this.heightLeft());
+        const plotWidth = Math.max(40, width - this.left - 2), plotHeight = Math.max(80, this.heightMax ?? heightLeft(this.canvas) - AXIS - LABELS);
         const cw = Math.min(CELL_SIZE_MAX, plotWidth / cols), ch = Math.min(CELL_SIZE_MAX, plotHeight / rows);
         const side = Math.max(Math.min(cw, ch), CELL_STRETCH_BELOW);
         this.cw = Math.min(cw, side);
         this.ch = Math.min(ch, side);
         this.slanted = !this.compact && colWidth > this.cw - 4;
-        this.top = this.compact ? 4 : AXIS + (this.slanted && this.picture.colLabels ? Math.min(96, Math.ceil(colWidth) + 10) : 22);
+        this.top = this.compact ? 4 : AXIS + (this.slanted && this.picture.colLabels ? Math.min(96, Math.ceil(colWidth) + 10) : LABELS);
         this.plotWidth = this.cw * cols;
         this.plotHeight = this.ch * rows;
         this.width = this.left + this.plotWidth + 2;

@@ -90,7 +90,7 @@ function paintCoarser(map, context, tx, ty, levelX, levelY) {
 function paintCells(map, context) {
     const { k } = map.transform, width = map.cw * k, height = map.ch * k, { matrix, scale } = map.picture;
     const { i0, i1, j0, j1 } = map.visibleCells();
-    if (map.compact || Math.min(width, height) < CELL_LINES_SIZE) return;
+    if (Math.min(width, height) < CELL_LINES_SIZE) return;
     context.strokeStyle = map.colors.surface;
     context.lineWidth = 1;
     context.beginPath();

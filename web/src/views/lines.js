@@ -3,12 +3,12 @@
 import { linkHorizontal } from "d3-shape";
 import { schemeTableau10 } from "d3-scale-chromatic";
 import { app } from "../app.js";
-import { h, svg } from "../dom.js";
+import { h, heightLeft, svg } from "../dom.js";
 import { cut, share, visible } from "../format.js";
 import { MEAN, ROLLOUT } from "../run.js";
 
 const ROW = 22, TOP = 26, TOKENS_MAX = 400, LINES_MAX = 4000, LABEL_CHARACTERS = 16;
-const HEAD_STEP_MAX = 4;
+const HEAD_STEP_MAX = 4, LARGER_MAX = 1.6;
 const COLORS = schemeTableau10.filter((_, i) => i !== 1); // orange is the sign's
 const link = linkHorizontal();
 const nameOf = (head) => (head === MEAN ? "mean of all heads" : head === ROLLOUT ? ROLLOUT : `head ${head}`);
@@ -133,8 +133,10 @@ export function create(host) {
             const first = app.matrix("weights", heads()[0]);
             if (!first) return false;
             const { topk, threshold } = app.view, rows = Math.min(first.rows, TOKENS_MAX), cols = Math.min(first.cols, TOKENS_MAX);
-            const width = Math.max(300, Math.min(host.clientWidth || 640, 760)), left = Math.min(128, width * 0.3), right = width - left;
-            const height = TOP + Math.max(rows, cols) * ROW + 6, paths = lines(rows, cols, left, right);
+            const height = TOP + Math.max(rows, cols) * ROW + 6, larger = Math.max(1, Math.min(LARGER_MAX, heightLeft(picture) / height));
+            const width = Math.max(300, Math.min((host.clientWidth || 640) / larger, 800)), left = Math.min(128, width * 0.3), right = width - left;
+            const paths = lines(rows, cols, left, right);
+            picture.style.width = `${width * larger}px`;
             picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
             picture.setAttribute("width", width);
             picture.setAttribute("height", height);

@@ -1,13 +1,28 @@
 // stages.js: a head's stages from scores to output, side by side, with linked cursors.
 
 import { app } from "../app.js";
-import { announce, h } from "../dom.js";
+import { announce, h, heightLeft } from "../dom.js";
 import { HeatMap } from "../heatmap.js";
 import { describe } from "../explain.js";
 import { number } from "../format.js";
 
+const GAP = 16, CAPTION = 26, FRAME = 8, SIDE_MIN = 140; // pixels between pictures, above their cells, around them; of their sides
+
+// Side by side in as many columns as give the largest cells.
+function arrange(strip, maps, pictures) {
+    const rows = Math.max(...pictures.map(({ matrix }) => matrix.rows)), cols = Math.max(...pictures.map(({ matrix }) => matrix.cols));
+    const width = strip.clientWidth, height = heightLeft(strip), layouts = pictures.map((_, at) => {
+        const across = at + 1, down = Math.ceil(pictures.length / across);
+        const cw = ((width + GAP) / across - GAP - FRAME) / cols, ch = ((height + GAP) / down - GAP - CAPTION - FRAME) / rows;
+        return { across, heightMax: ch * rows, cell: Math.min(cw, ch) };
+    });
+    const { across, heightMax, cell } = layouts.reduce((best, one) => (one.cell > best.cell ? one : best));
+    strip.style.gridTemplateColumns = `repeat(${across}, minmax(0, ${Math.max(cell * cols, SIDE_MIN) + FRAME}px))`;
+    for (const { map } of maps) map.heightMax = heightMax;
+}
+
 export function create(host) {
-    const strip = h("div", { class: "strip" });
+    const strip = h("div", { class: "strip stages-strip" });
     host.append(strip);
     let maps = [];
     const steps = () => app.run.stages.filter(({ derived }) => !derived);
@@ -49,6 +64,7 @@ export function create(host) {
         render() {
             const stages = steps().filter(({ name }) => app.matrix(name));
             if (stages.map(({ name }) => name).join() !== maps.map(({ stage }) => stage.name).join()) build(stages);
+            arrange(strip, maps, stages.map(({ name }) => app.picture(name)));
             for (const { stage, map } of maps) {
                 map.cell = stage.name === "output" ? null : app.view.cell;
                 map.show(app.picture(stage.name));
