@@ -3,7 +3,6 @@
  *   ATTND_MERGE_CASES=1 ATTND_MERGE_SEED=17 build/tests/unit/merge_test     one case, which a failure names */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,25 +15,12 @@
 #include "tests/support/core_setup.h"
 #include "tests/support/draw.h"
 #include "tests/support/environment.h"
+#include "tests/support/text.h"
 
 #define PARTS_MAX 6
-#define TEXT_BYTES_MAX ((size_t)1 << 18)
 #define NUMBERS_MAX 2048
 
-/* ---- text ---- */
-
-static char text[TEXT_BYTES_MAX];
-static size_t text_bytes;
-
-static void add(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void add(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    text_bytes += (size_t)vsnprintf(text + text_bytes, sizeof text - text_bytes, format, arguments);
-    va_end(arguments);
-    assert_true(text_bytes < sizeof text);
-}
+static struct text text;
 
 /* ---- drawn cases ---- */
 
@@ -85,53 +71,53 @@ static void add_tensor(const struct split_case *c, const char *name, const doubl
 {
     const size_t B = c->B, H = c->H, count = last - first;
     if (c->form == BHTD)
-        add("\"%s\":{\"shape\":[%zu,%zu,%zu,%zu],\"data\":[", name, B, H, count, D);
+        text_add(&text, "\"%s\":{\"shape\":[%zu,%zu,%zu,%zu],\"data\":[", name, B, H, count, D);
     else if (c->form == BTHD)
-        add("\"%s\":{\"shape\":[%zu,%zu,%zu,%zu],\"data\":[", name, B, count, H, D);
+        text_add(&text, "\"%s\":{\"shape\":[%zu,%zu,%zu,%zu],\"data\":[", name, B, count, H, D);
     else
-        add("\"%s\":{\"shape\":[%zu,%zu,%zu],\"data\":[", name, B, count, H * D);
+        text_add(&text, "\"%s\":{\"shape\":[%zu,%zu,%zu],\"data\":[", name, B, count, H * D);
     for (size_t i = 0; i < B * H * count * D; i++) {
         size_t d = i % D, h, t, b = i / D / count / H;
         h = c->form == BHTD ? i / D / count % H : i / D % H;
         t = c->form == BHTD ? i / D % count : i / D / H % count;
-        add("%s%.9g", i > 0 ? "," : "", numbers[((b * H + h) * T + first + t) * D + d]);
+        text_add(&text, "%s%.9g", i > 0 ? "," : "", numbers[((b * H + h) * T + first + t) * D + d]);
     }
-    add("]},");
+    text_add(&text, "]},");
 }
 
 /* POST /attention over some of the keys. */
 static void write_request(const struct split_case *c, size_t first, size_t last, bool sinks, bool f64)
 {
-    text_bytes = 0;
-    add("{");
+    text.bytes = 0;
+    text_add(&text, "{");
     add_tensor(c, "query", c->query, c->Tq, c->D, 0, c->Tq);
     add_tensor(c, "key", c->key, c->Tk, c->D, first, last);
     add_tensor(c, "value", c->value, c->Tk, c->Dv, first, last);
     if (c->form == BTHD)
-        add("\"layout\":\"bthd\",");
+        text_add(&text, "\"layout\":\"bthd\",");
     if (c->form == PACKED)
-        add("\"num_heads\":%zu,", c->H);
+        text_add(&text, "\"num_heads\":%zu,", c->H);
     if (c->causal)
-        add("\"causal\":true,");
+        text_add(&text, "\"causal\":true,");
     if (c->window)
-        add("\"window\":[2,1],");
+        text_add(&text, "\"window\":[2,1],");
     if (c->causal || c->window) {
-        add("\"query_offset\":%zu,\"key_positions\":[", c->Tk / 2);
+        text_add(&text, "\"query_offset\":%zu,\"key_positions\":[", c->Tk / 2);
         for (size_t j = first; j < last; j++)
-            add("%s%zu", j > first ? "," : "", j);
-        add("],");
+            text_add(&text, "%s%zu", j > first ? "," : "", j);
+        text_add(&text, "],");
     }
     if (c->mask) {
-        add("\"mask\":{\"shape\":[%zu,%zu],\"data\":[", c->Tq, last - first);
+        text_add(&text, "\"mask\":{\"shape\":[%zu,%zu],\"data\":[", c->Tq, last - first);
         for (size_t i = 0; i < c->Tq; i++)
             for (size_t j = first; j < last; j++)
-                add("%s%s", i > 0 || j > first ? "," : "", c->keep[i * c->Tk + j] ? "true" : "false");
-        add("]},");
+                text_add(&text, "%s%s", i > 0 || j > first ? "," : "", c->keep[i * c->Tk + j] ? "true" : "false");
+        text_add(&text, "]},");
     }
     if (sinks)
-        add("\"sinks\":%s,", c->H == 1 ? "[0.5]" : c->H == 2 ? "[0.5,-1]" : "[0.5,-1,2]");
-    add("\"lse_base\":\"%s\",\"precision\":\"%s\",\"return\":[\"output\",\"lse\"]}", c->base_2 ? "2" : "e",
-        f64 ? "float64" : "float32");
+        text_add(&text, "\"sinks\":%s,", c->H == 1 ? "[0.5]" : c->H == 2 ? "[0.5,-1]" : "[0.5,-1,2]");
+    text_add(&text, "\"lse_base\":\"%s\",\"precision\":\"%s\",\"return\":[\"output\",\"lse\"]}", c->base_2 ? "2" : "e",
+             f64 ? "float64" : "float32");
 }
 
 /* Tasks from the last to the first. */
@@ -170,26 +156,23 @@ static void draw_arrival(struct draw *draw, size_t count, size_t arrival[PARTS_M
 static void merge_parts(const struct split_case *c, const char *label, const size_t *compute_order, const size_t *merge_order,
                         const struct executor *executor, struct client *ret)
 {
-    static char merge[TEXT_BYTES_MAX];
     struct client parts[PARTS_MAX];
     for (size_t i = 0; i < c->part_count; i++) {
         const size_t p = compute_order[i];
         write_request(c, c->begin[p], c->begin[p + 1], c->sinks && p == c->sinks_part, c->f64);
-        client_attention(&parts[p], label, text, text_bytes, executor);
+        client_attention(&parts[p], label, text.chars, text.bytes, executor);
         client_check_ok(&parts[p]);
     }
-    size_t bytes =
-        (size_t)snprintf(merge, sizeof merge, "{\"lse_base\":\"%s\",\"precision\":\"%s\",%s\"parts\":[", c->base_2 ? "2" : "e",
-                         c->f64 ? "float64" : "float32", c->form == BTHD ? "\"layout\":\"bthd\"," : "");
+    text.bytes = 0;
+    text_add(&text, "{\"lse_base\":\"%s\",\"precision\":\"%s\",%s\"parts\":[", c->base_2 ? "2" : "e",
+             c->f64 ? "float64" : "float32", c->form == BTHD ? "\"layout\":\"bthd\"," : "");
     for (size_t i = 0; i < c->part_count; i++) {
         struct client *part = &parts[merge_order[i]];
-        bytes += (size_t)snprintf(merge + bytes, sizeof merge - bytes, "%s%.*s", i > 0 ? "," : "",
-                                  (int)part->call.reply.body_bytes, part->call.reply.body);
+        text_add(&text, "%s%.*s", i > 0 ? "," : "", (int)part->call.reply.body_bytes, part->call.reply.body);
         client_done(part);
     }
-    bytes += (size_t)snprintf(merge + bytes, sizeof merge - bytes, "]}");
-    assert_true(bytes < sizeof merge);
-    client_merge(ret, label, merge, bytes, executor);
+    text_add(&text, "]}");
+    client_merge(ret, label, text.chars, text.bytes, executor);
     client_check_ok(ret);
     client_check_reply(ret);
 }
@@ -218,7 +201,7 @@ static void check_case(uint64_t seed)
     draw_arrival(&draw, c.part_count, arrival);
     (void)snprintf(label, sizeof label, "ATTND_MERGE_SEED=%" PRIu64, seed);
     write_request(&c, 0, c.Tk, c.sinks, true);
-    client_attention(&one, label, text, text_bytes, NULL);
+    client_attention(&one, label, text.chars, text.bytes, NULL);
     client_check_ok(&one);
     merge_parts(&c, label, in_order, in_order, NULL, &merged);
     check_against(&c, &one, &merged);
@@ -336,12 +319,12 @@ static void limits(void **state)
 {
     (void)state;
     struct client client;
-    text_bytes = 0;
-    add("{\"parts\":[");
+    text.bytes = 0;
+    text_add(&text, "{\"parts\":[");
     for (size_t i = 0; i < 65; i++)
-        add("%s" PART, i > 0 ? "," : "");
-    add("]}");
-    check_refused(text, "/parts", "65 parts, the most are 64");
+        text_add(&text, "%s" PART, i > 0 ? "," : "");
+    text_add(&text, "]}");
+    check_refused(text.chars, "/parts", "65 parts, the most are 64");
     const char big[] = "{\"parts\":[{\"output\":{\"shape\":[1,65536,65536],\"data\":[1]},\"lse\":[[1]]}]}";
     client_merge(&client, "big", big, strlen(big), NULL);
     assert_int_equal(client.call.reply.status, 422);

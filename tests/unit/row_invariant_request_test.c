@@ -1,7 +1,6 @@
 /* Requests with numerics "row_invariant": a sequence in chunks with a cache, tokens through projections, and packed sequences come to the
  * numbers of the whole, digit for digit. The whole is large enough that by default it would be computed otherwise than its parts. */
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,56 +8,45 @@
 #include "tests/support/client.h"
 #include "tests/support/core_setup.h"
 #include "tests/support/draw.h"
+#include "tests/support/text.h"
 
 #define TOKENS 90
 #define WIDTH 64
-#define TEXT_BYTES_MAX ((size_t)1 << 20)
 
-static char text[TEXT_BYTES_MAX];
-static size_t text_bytes;
-
-static void add(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void add(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    text_bytes += (size_t)vsnprintf(text + text_bytes, sizeof text - text_bytes, format, arguments);
-    va_end(arguments);
-    assert_true(text_bytes < sizeof text);
-}
+static struct text text;
 
 /* ,"name":[[..], ..]: rows [first, first + count) of a matrix that `seed` draws, WIDTH wide. */
 static void add_rows(const char *name, uint64_t seed, size_t first, size_t count)
 {
     struct draw draw = {seed};
-    add(",\"%s\":[", name);
+    text_add(&text, ",\"%s\":[", name);
     for (size_t i = 0; i < first + count; i++) {
         for (size_t d = 0; d < WIDTH; d++) {
             double x = draw_normal(&draw);
             if (i >= first)
-                add("%s%.9g", d > 0 ? "," : i > first ? "],[" : "[", (double)(float)x);
+                text_add(&text, "%s%.9g", d > 0 ? "," : i > first ? "],[" : "[", (double)(float)x);
         }
     }
-    add("%s]", count > 0 ? "]" : "");
+    text_add(&text, "%s]", count > 0 ? "]" : "");
 }
 
 static void add_json(const char *name, const json_t *node)
 {
     char *dump = json_dumps(node, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    add(",\"%s\":%s", name, dump);
+    text_add(&text, ",\"%s\":%s", name, dump);
     free(dump);
 }
 
 static void begin(const char *conventions)
 {
-    text_bytes = 0;
-    add("{\"numerics\":\"row_invariant\",%s", conventions);
+    text.bytes = 0;
+    text_add(&text, "{\"numerics\":\"row_invariant\",%s", conventions);
 }
 
 static void post(struct client *client, const char *label)
 {
-    add("}");
-    client_attention(client, label, text, text_bytes, NULL);
+    text_add(&text, "}");
+    client_attention(client, label, text.chars, text.bytes, NULL);
     client_check_ok(client);
 }
 
@@ -96,7 +84,7 @@ static void chunks_with_a_cache(void **state)
             size_t first = step < 2 ? 0 : ends[step - 2], end = step == 0 ? TOKENS : ends[step - 1];
             struct client *client = step == 0 ? &whole : &chunks[step % 2], *before = &chunks[(step + 1) % 2];
             begin(conventions[k]);
-            add("%s", results);
+            text_add(&text, "%s", results);
             add_rows("query", 1, first, end - first);
             add_rows("key", 2, first, end - first);
             add_rows("value", 3, first, end - first);
@@ -137,7 +125,7 @@ static void tokens_through_projections(void **state)
             check_rows(&part, &whole, 0, names);
             client_done(&part);
             begin(conventions);
-            add(",\"query_offset\":%zu", count);
+            text_add(&text, ",\"query_offset\":%zu", count);
             add_rows("x", 5, count, 1);
             add_rows("context", 5, 0, count + 1);
             post(&part, "a token and its context");
@@ -159,7 +147,7 @@ static void packed_and_alone(void **state)
             k == 1 ? "\"causal\":true,\"return\":[\"output\",\"lse\"]" : "\"return\":[\"output\",\"lse\"]";
         kernel_in_turn(k);
         begin(conventions);
-        add(",\"cu_seqlens\":[0,1,1,30,90]");
+        text_add(&text, ",\"cu_seqlens\":[0,1,1,30,90]");
         add_rows("query", 1, 0, TOKENS);
         add_rows("key", 2, 0, TOKENS);
         add_rows("value", 3, 0, TOKENS);
