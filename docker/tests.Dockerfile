@@ -2,14 +2,16 @@
 # want a daemon with options of its own, the deployed one is in here, too.
 #
 #   docker build -t attnd-tests -f docker/tests.Dockerfile --build-arg ATTND_IMAGE=attnd .
+#
+# BUILD_IMAGE may be docker/Dockerfile's stage `build`, which has what is installed and compiled here first.
 
-ARG BASE=debian:bookworm-slim
+ARG BUILD_IMAGE=debian:bookworm-slim
 ARG ATTND_IMAGE=attnd
 
 FROM ${ATTND_IMAGE} AS attnd
 
 # ---- the tests
-FROM ${BASE} AS build
+FROM ${BUILD_IMAGE} AS build
 WORKDIR /attnd
 COPY scripts/deps scripts/
 RUN scripts/deps build
