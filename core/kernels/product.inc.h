@@ -12,6 +12,7 @@ static inline __attribute__((always_inline)) void NAME(rows_panel)(size_t rows, 
 #pragma GCC unroll 4
         for (size_t v = 0; v < VECTORS; v++)
             sums[r][v] = (NAME(lanes)){0};
+#pragma GCC unroll 4 /* fewer instructions a multiply-add: 3 % on AVX2, nothing on AVX-512 */
     for (size_t k = 0; k < depth; k++) {
         NAME(lanes) right[VECTORS];
 #pragma GCC unroll 4

@@ -134,12 +134,11 @@ static void deflate_reply(struct http_request *request, const struct executor *e
         request->reply_is_gzip = gzip_deflate(reply, executor, &request->gzip);
 }
 
-static enum http_request_outcome compute(struct http_request *request, bool at_once, size_t *ret_wanted_bytes)
+static enum http_request_outcome compute_by(const struct executor *executor, struct http_request *request, bool at_once,
+                                            size_t *ret_wanted_bytes)
 {
     struct deferral deferral = {.request = request, .at_once = at_once, .outcome = HTTP_REQUEST_ANSWERED};
     struct api_call *call = &request->call;
-    struct pool_use use = {.pool = &request->service->pool, .work_item = &request->work_item};
-    const struct executor executor = pool_executor(&use);
     const struct api_limits limits = {
         .request_memory_bytes_max = request->service->options->request_memory_bytes_max,
         .reserve = reserve,
@@ -153,7 +152,7 @@ static enum http_request_outcome compute(struct http_request *request, bool at_o
         .body = request->body.data,
         .body_bytes = request->body.bytes,
     };
-    api_compute(request->route->protocol, &sent, &limits, &executor, call);
+    api_compute(request->route->protocol, &sent, &limits, executor, call);
     bool gzip = deferral.outcome == HTTP_REQUEST_ANSWERED && wants_gzip(request);
     if (gzip && at_once) /* compressing takes longer than all that was done until here */
         deferral.outcome = HTTP_REQUEST_IS_LARGE;
@@ -164,11 +163,20 @@ static enum http_request_outcome compute(struct http_request *request, bool at_o
     }
     int64_t computed_ns = clock_ns();
     if (gzip)
-        deflate_reply(request, &executor);
+        deflate_reply(request, executor);
     call->timings.parse_ms += (double)(inflated_ns - request->begun_ns) / 1e6;
     call->timings.encode_ms += (double)(clock_ns() - computed_ns) / 1e6;
     request->computed = true;
     return HTTP_REQUEST_ANSWERED;
+}
+
+static enum http_request_outcome compute(struct http_request *request, bool at_once, size_t *ret_wanted_bytes)
+{
+    struct pool_use use = {.pool = &request->service->pool, .work_item = &request->work_item};
+    const struct executor executor = pool_enter(&use);
+    enum http_request_outcome outcome = compute_by(&executor, request, at_once, ret_wanted_bytes);
+    pool_leave(&use);
+    return outcome;
 }
 
 enum http_request_outcome http_request_run(struct http_request *request, size_t *ret_wanted_bytes)

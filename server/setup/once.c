@@ -45,7 +45,6 @@ static void compute(const struct options *options, const struct once_body *body,
 {
     struct work_item work_item = {.class = WORK_LARGE, .deadline_ms = CLOCK_NEVER_MS};
     struct pool_use use = {.pool = pool, .work_item = &work_item};
-    const struct executor executor = pool_executor(&use);
     const struct api_limits limits = {.request_memory_bytes_max = options->request_memory_bytes_max};
     const struct api_request sent = {
         .content_type = options->content_type,
@@ -55,7 +54,9 @@ static void compute(const struct options *options, const struct once_body *body,
     };
     struct error err = {0};
     if (body->bytes <= options->body_bytes_max) {
+        const struct executor executor = pool_enter(&use);
         api_compute(options->once, &sent, &limits, &executor, call);
+        pool_leave(&use);
         return;
     }
     (void)error_set_limit(&err, "max-body", options->body_bytes_max,

@@ -3,8 +3,12 @@
 #include <pthreadpool.h>
 #include <string.h>
 
+#include "server/work/clock.h"
 #include "server/work/priority.h"
 #include "server/work/sync.h"
+
+/* An item follows another that began not longer ago. */
+#define POOL_FOLLOWS_NS 5000000
 
 /* One run: the lanes, one for each thread of the pool, take tasks from a shared counter. */
 struct pool_run {
@@ -53,21 +57,24 @@ static void run_lane(void *argument, size_t lane)
     (void)atomic_fetch_add_explicit(&pool->fence, 1, memory_order_release);
 }
 
-static void run_on_pool(struct pool *pool, struct pool_run *run)
+static void run_on_pool(const struct pool_use *use, struct pool_run *run)
 {
+    struct pool *pool = use->pool;
+    bool awake = use->follows && atomic_load(&pool->use_count) == 1;
     pool->run = run;
     (void)atomic_fetch_add_explicit(&pool->fence, 1, memory_order_release);
-    pthreadpool_parallelize_1d(pool->threads, run_lane, pool, pool->thread_count, PTHREADPOOL_FLAG_YIELD_WORKERS);
+    pthreadpool_parallelize_1d(pool->threads, run_lane, pool, pool->thread_count, awake ? 0 : PTHREADPOOL_FLAG_YIELD_WORKERS);
     (void)atomic_load_explicit(&pool->fence, memory_order_acquire);
 }
 
 static void pool_run(void *context, size_t task_count, executor_task *task, void *argument)
 {
-    struct pool *pool = ((struct pool_use *)context)->pool;
+    const struct pool_use *use = context;
+    struct pool *pool = use->pool;
     for (size_t i = 0; i < task_count; i++) {
         if (pthread_mutex_trylock(&pool->taken) == 0) {
             struct pool_run run = {.task = task, .argument = argument, .task_count = task_count, .next = i};
-            run_on_pool(pool, &run);
+            run_on_pool(use, &run);
             sync_unlock(&pool->taken);
             return;
         }
@@ -80,15 +87,26 @@ static bool pool_stopped(void *context)
     return work_item_stopped(((struct pool_use *)context)->work_item);
 }
 
-struct executor pool_executor(struct pool_use *use)
+struct executor pool_enter(struct pool_use *use)
 {
     bool alone = use->pool->threads == NULL || use->work_item->class == WORK_SMALL;
+    use->counted = !alone;
+    if (!alone) {
+        int64_t now_ns = clock_ns(), last_ns = atomic_exchange(&use->pool->entered_ns, now_ns);
+        use->follows = atomic_fetch_add(&use->pool->use_count, 1) == 0 && now_ns - last_ns <= POOL_FOLLOWS_NS;
+    }
     return (struct executor){
         .worker_count = alone ? 1 : use->pool->thread_count,
         .run = alone ? NULL : pool_run,
         .stopped = pool_stopped,
         .context = use,
     };
+}
+
+void pool_leave(const struct pool_use *use)
+{
+    if (use->counted)
+        (void)atomic_fetch_sub(&use->pool->use_count, 1);
 }
 
 void pool_stop(struct pool *pool)
