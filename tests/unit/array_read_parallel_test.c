@@ -6,6 +6,7 @@
 #include "api/json/array_read_parallel.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
+#include "tests/support/environment.h"
 #include "tests/support/extracted.h"
 #include "tests/support/worker_pool.h"
 
@@ -95,7 +96,7 @@ static void arrays_are_the_same(void **state)
     struct draw draw = {11};
     char *text = malloc(TEXT_BYTES_MAX);
     assert_non_null(text);
-    for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i += environment_slow() ? 3 : 1) {
         bool read, bools = i % 2 != 0;
         size_t bytes = write_text(&draw, &shapes[i / 2], bools, text);
         assert_true(bytes > ARRAY_READ_PARALLEL_BYTES_MIN && bytes < TEXT_BYTES_MAX);
@@ -127,7 +128,7 @@ static void faults_are_the_same(void **state)
     assert_non_null(broken);
     struct worker_pool pool;
     worker_pool_init(&pool, 3);
-    size_t read_count = 0, count = getenv("ATTND_TEST_SLOW") != NULL ? 20 : 150;
+    size_t read_count = 0, count = environment_slow() ? 10 : 150;
     for (size_t i = 0; i < count; i++) {
         size_t bytes = write_text(&draw, &shapes[i % (sizeof shapes / sizeof shapes[0])], false, text);
         memcpy(broken, text, bytes);

@@ -8,6 +8,7 @@
 #include "tests/support/binary_client.h"
 #include "tests/support/check.h"
 #include "tests/support/draw.h"
+#include "tests/support/environment.h"
 #include "tests/support/worker_pool.h"
 
 #define ELEMENTS (3 * CHUNK_ELEMENTS)
@@ -21,6 +22,12 @@ static const struct shape {
     {3, {0, 100000, 100000}}, {3, {7, 0, 3}},           {2, {2 * CHUNK_ELEMENTS, 0}},
 };
 #define SHAPES (sizeof shapes / sizeof shapes[0])
+
+/* All shapes, or where that takes minutes every third. */
+static size_t shape_step(void)
+{
+    return environment_slow() ? 3 : 1;
+}
 
 static char *concatenated(const struct api_reply *reply)
 {
@@ -119,7 +126,7 @@ static void chunks_are_the_text_of_one(void **state)
     for (size_t i = 0; i <= ELEMENTS; i++)
         single[i] =
             (float)(wide[i] = i % 1000 == 7 ? -INFINITY : draw_normal(&draw) * ldexp(1, (int)draw_integer(&draw, -60, 60)));
-    for (size_t s = 0; s < SHAPES; s++) {
+    for (size_t s = 0; s < SHAPES; s += shape_step()) {
         struct tensor t32 = tensor_contiguous(single, DTYPE_F32, shapes[s].rank, shapes[s].shape);
         struct tensor t64 = tensor_contiguous(wide, DTYPE_F64, shapes[s].rank, shapes[s].shape);
         check(&t32, (struct number_style){.digits = DTYPE_F32, .decimals = -1}, &pool, plain);
@@ -144,7 +151,7 @@ static void buffers_are_large_enough(void **state)
     assert_non_null(wide);
     for (size_t i = 0; i < ELEMENTS; i++)
         wide[i] = -2.2250738585072014e-308;
-    for (size_t s = 2; s < SHAPES; s++) {
+    for (size_t s = 2; s < SHAPES; s += shape_step()) {
         struct tensor t = tensor_contiguous(wide, DTYPE_F64, shapes[s].rank, shapes[s].shape);
         if (tensor_count(&t) <= ELEMENTS)
             free(write_twice(&t, (struct number_style){.digits = DTYPE_F64, .decimals = -1}, &pool.executor));
