@@ -18,6 +18,8 @@ async function lookAt(page, name, width) {
 for (const width of [1280, 390])
     test(`every view at ${width} pixels, light and dark: axe finds nothing, nothing sticks out`, async (t) => {
         const page = await open(t, { width, height: width === 390 ? 844 : 900, scheme: "dark" });
+        for (const key of ["q", "k"]) await page.keyboard.press(key); // locked tokens, in each view
+        await page.waitForSelector("#locked .chip >> nth=1");
         for (const view of VIEWS) {
             if (view !== "map") await useView(page, view);
             if (view === "compare") await page.waitForFunction(() => document.getElementById("largest").textContent);

@@ -6,6 +6,7 @@ import { run } from "./harness.mjs";
 import "./numbers.mjs";
 import "./input.mjs";
 import "./views.mjs";
+import "./look.mjs";
 import "./yours.mjs";
 import "./export.mjs";
 import "./accessibility.mjs";

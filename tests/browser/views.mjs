@@ -217,7 +217,8 @@ test("the automatic scale: the 99th percentile without the first row, each row's
     ok((await bar()).endsWith(", 99th percentile, first row left out"), await bar());
     equal((await page.textContent("#picture .ticks span:last-child")).slice(0, 2), "≥ ", "larger ones have its last colour");
     const [map, beside] = await Promise.all(["#map", "#picture .colorbar"].map((selector) => page.locator(selector).boundingBox()));
-    ok(beside.x >= map.x + map.width && beside.x < map.x + map.width + 24 && beside.y >= map.y && beside.height > 100, `the bar is beside the map: ${JSON.stringify([map, beside])}`);
+    const edge = map.x + await page.evaluate(() => document.getElementById("map").map.right);
+    ok(beside.x >= edge && beside.x < edge + 24 && beside.y >= map.y && beside.height > 100, `the bar is beside the map: ${JSON.stringify([map, beside])}`);
     equal(await page.$$eval("#contributions .positive, #contributions .negative", (all) => all.length), 0, "shares have no sign");
     ok(await page.$$eval("#terms .positive, #terms .negative", (all) => all.length) === 16, "products have");
     await useStage(page, "scores");

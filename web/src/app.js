@@ -3,11 +3,12 @@
 //
 //   "request"   the request or its labels changed        "run"      a new result arrived
 //   "view"      what is shown, or how, changed           "cell"     the chosen cell changed
-//   "zoom"      the heat map panned or zoomed            "busy"     a computation began or ended
-//   "problem"   something failed, or that is over
+//   "lock"      other tokens are locked                  "zoom"     the heat map panned or zoomed
+//   "busy"      a computation began or ended             "problem"  something failed, or that is over
 
 import { Problem, base, compute } from "./api.js";
 import { AUTO, Scale, extent, scaleFor } from "./color.js";
+import { isAny, locked, sumsOf } from "./locks.js";
 import { MaskReasons } from "./mask_reasons.js";
 import { PRESETS } from "./presets.js";
 import { cellsOf, namesFor } from "./request.js";
@@ -18,14 +19,16 @@ import { weightsRun } from "./weights.js";
 const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
 
 export const NO_LABELS = { rows: null, cols: null };
-export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null }; // of a request of another shape
+export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, queries: [], keys: [] }; // of a request of another shape
 
 export const TABS = ["map", "lines", "heads", "stages", "compare", "table", "yours"];
 
 export const VIEW_DEFAULTS = {
-    tab: "map", stage: "weights", layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, palette: "viridis", mode: AUTO, order: "",
-    hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "scale", patch: "", pairs: false,
+    ...FIRST_CELLS, tab: "map", stage: "weights", palette: "viridis", mode: AUTO, order: "",
+    hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "scale", patch: "", pairs: false, sums: true,
 };
+
+const SUMMED = ["weights", VALUE_WEIGHTS]; // the stages whose sums mean something
 
 class App {
     constructor() {
@@ -192,6 +195,7 @@ class App {
         const { L, B, H, Tq, Tk } = run.dims, { view } = this, within = (x, most) => (x === MEAN || (x === ROLLOUT && run.hasRollout) ? x : x === ROLLOUT ? MEAN : Math.min(x, most - 1));
         Object.assign(view, { layer: within(view.layer, L), batch: within(view.batch, B), head: within(view.head, H) });
         view.heads = view.heads.filter((head) => head === MEAN || head < H);
+        Object.assign(view, { queries: view.queries.filter((i) => i < Tq), keys: view.keys.filter((j) => j < Tk) });
         if (!run.stages.some(({ name }) => name === view.stage)) view.stage = "weights";
         if (view.cell && (view.cell[0] >= Tq || (view.stage !== "output" && view.cell[1] >= Tk))) view.cell = null;
         this.tell("run");
@@ -219,6 +223,26 @@ class App {
         if ("cell" in changes && Object.keys(changes).length === 1) this.tell("cell");
         else this.tell("view");
         if (changes.stage) this.need(changes.stage);
+    }
+
+    // As locked() has it; from: "last" is the token of this side that was locked last.
+    lock(side, n, { add = false, from = null } = {}) {
+        const last = this.lastLocked?.[side] ?? this.view[side].at(-1) ?? n, list = locked(this.view[side], n, { add, from: from === "last" ? last : from });
+        if (from === null) this.lastLocked = { ...this.lastLocked, [side]: n };
+        this.setLocks({ [side]: list });
+    }
+
+    setLocks(changes) {
+        Object.assign(this.view, changes);
+        this.tell("lock");
+    }
+
+    get sumsPossible() {
+        return SUMMED.includes(this.view.stage);
+    }
+
+    get hasLocks() {
+        return isAny(this.view);
     }
 
     get stage() {
@@ -255,7 +279,7 @@ class App {
     // The input of a heat map; null if the stage has not been fetched.
     picture(stage = this.view.stage, head = this.view.head) {
         const matrix = this.matrix(stage, head);
-        return matrix && this.pictureOf(matrix, stage, this.scale(stage), this.maskReasons, head);
+        return matrix && { ...this.pictureOf(matrix, stage, this.scale(stage), this.maskReasons, head), sums: this.sumsOf(matrix, stage) };
     }
 
     pictureOf(matrix, stage, scale, maskReasons, head = this.view.head, batch = this.view.batch) {
@@ -268,7 +292,22 @@ class App {
             hideFirst: this.view.hideFirst && !output,
             rowLabels: this.labels.rows,
             colLabels: output ? null : this.labels.cols,
+            locked: this.lockedIn(stage),
         };
+    }
+
+    // The output's columns are no keys.
+    lockedIn(stage) {
+        const { queries, keys } = this.view;
+        return { queries, keys: stage === "output" ? [] : keys };
+    }
+
+    // The sums beside a picture; null of stages whose numbers are not added up.
+    sumsOf(matrix, stage) {
+        if (!this.view.sums || !SUMMED.includes(stage)) return null;
+        const all = this.lockedIn(stage), id = JSON.stringify(all);
+        if (this.summed?.matrix !== matrix || this.summed.id !== id) this.summed = { matrix, id, sums: sumsOf(matrix, all) };
+        return this.summed.sums;
     }
 
     // Other code's results, a Map by name, beside the request's.

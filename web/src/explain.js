@@ -3,6 +3,7 @@
 import { app } from "./app.js";
 import { $, h, keepFocus } from "./dom.js";
 import { cut, number, share, tick, visible } from "./format.js";
+import { QUERIES } from "./locks.js";
 import { MEAN, ROLLOUT, STAGES } from "./run.js";
 
 const TERMS_MAX = 256, KEYS_MAX = 8, LABEL_CHARACTERS = 32;
@@ -27,7 +28,7 @@ export function describe(i, j, stage = app.view.stage) {
 const row = (name, value, attributes = {}) => [h("dt", {}, name), h("dd", attributes, value)];
 
 // A bar whose length is the value's share of the largest: from the middle for signed values, else from the left.
-function bar(value, largest, signed = true) {
+export function bar(value, largest, signed = true) {
     const part = Math.min(1, Math.abs(value) / (largest || 1)) * (signed ? 50 : 100);
     const fill = h("span", { class: !signed ? "" : value < 0 ? "negative" : "positive" });
     fill.style.width = `${part}%`;
@@ -167,6 +168,14 @@ function outputCell(run, batch, head, i, d) {
         h("tbody", {}, order.map((j) => h("tr", {}, h("th", { scope: "row" }, `${j}${label(app.labels.cols, j)}`), h("td", {}, share(weights.data[i * weights.cols + j])),
             h("td", {}, number(values.data[j * values.cols + d])), h("td", {}, number(parts[j])), h("td", {}, bar(parts[j], largest)))))),
         order.length < parts.length && h("p", { class: "hint" }, "The keys that add the most; masked keys add nothing.")];
+}
+
+// A token whose label is under the pointer, in one line.
+export function describeToken(side, n) {
+    const { locked, sums } = app.picture() ?? {}, query = side === QUERIES;
+    const name = `${query ? "query" : app.view.stage === "output" ? "output" : "key"} ${n}${label(query ? app.labels.rows : app.labels.cols, n)}`, hint = "click locks it";
+    if (!query && sums) return `${name}: receives ${number(sums.received[n])} ${locked.queries.length ? `from ${locked.queries.length} locked` : "in all"}; ${hint}`;
+    return `${name}${query && sums?.given ? `: gives ${number(sums.given[n])} to the locked keys` : ""}; ${hint}`;
 }
 
 export function createExplain(host) {

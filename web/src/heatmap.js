@@ -4,6 +4,7 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
 import { heightLeft, onFrame } from "./dom.js";
 import { cut, visible } from "./format.js";
+import { GIVEN_WIDTH, RECEIVED_HEIGHT, listenForLocks, tokenAt } from "./heatmap_locks.js";
 import { LABEL_FONT, axisNames, paintHeatMap } from "./heatmap_paint.js";
 import { TileCache } from "./tile_cache.js";
 
@@ -11,9 +12,10 @@ const FRAME_BUDGET_MS = 9, MOVING_BUDGET_MS = 2; // for filling tiles; the rest 
 const CELL_SIZE_MAX = 120, ZOOM_CELL_PIXELS = 192, CELL_STRETCH_BELOW = 8;
 const AXIS = 18, LABELS = 22; // pixels above the cells: the name of the columns, and their labels
 const LABEL_CHARACTERS = 14;
+const SUMS_WIDTH_MIN = 440; // of a picture that keeps room for sums beside it
 
 export class HeatMap {
-    // `events`: onCell(i, j): chosen; onHover([i, j] or null); onView(transform): panned or zoomed;
+    // `events`: onCell(i, j): chosen; onHover([i, j] or null); onLock: as listenForLocks calls it; onView(transform): panned or zoomed;
     // onLayout({ left, top, right, height }): where the cells are beside what is around the canvas, in pixels.
     constructor(canvas, events = {}, { compact = false } = {}) {
         this.canvas = canvas;
@@ -40,6 +42,7 @@ export class HeatMap {
             if (at) this.choose(...at);
         });
         canvas.addEventListener("keydown", (event) => this.key(event));
+        if (events.onLock) listenForLocks(this, events.onLock);
         this.observer = new ResizeObserver(() => this.resize());
     }
 
@@ -47,10 +50,10 @@ export class HeatMap {
     takes(event) {
         if (event.type === "wheel") return event.ctrlKey || this.transform.k > 1.001 || document.activeElement === this.canvas;
         if (event.type.startsWith("touch")) return event.touches.length > 1 || this.transform.k > 1.001;
-        return !event.button;
+        return !event.button && !tokenAt(this, event);
     }
 
-    // `picture`: as for TileCache, with { rowLabels, colLabels }: texts, or null for numbers. Returns whether its size is new, which
+    // `picture`: as for TileCache, with { rowLabels, colLabels }: texts, or null for numbers; { locked, sums }: as in locks.js, or null. Returns whether its size is new, which
     // ends the zoom.
     show(picture) {
         const before = this.picture?.matrix, { matrix } = picture, resized = !before || before.rows !== matrix.rows || before.cols !== matrix.cols;
@@ -65,6 +68,12 @@ export class HeatMap {
         return resized;
     }
 
+    // Other tokens are locked: { locked, sums } of the picture that is shown.
+    lock(changes) {
+        Object.assign(this.picture, changes);
+        this.resize();
+    }
+
     resize() {
         if (!this.picture) return;
         const width = this.canvas.parentElement.clientWidth;
@@ -76,7 +85,7 @@ export class HeatMap {
         this.canvas.height = Math.round(this.height * ratio);
         this.canvas.style.width = `${this.width}px`;
         this.canvas.style.height = `${this.height}px`;
-        this.events.onLayout?.({ left: this.canvas.offsetLeft, top: this.top, right: this.width, height: this.plotHeight });
+        this.events.onLayout?.({ left: this.canvas.offsetLeft, top: this.top, right: this.right, height: this.plotHeight });
         this.hatching = null;
         this.colors = this.readColors();
         const cells = [[this.left, this.top], [this.left + this.plotWidth, this.top + this.plotHeight]];
@@ -99,7 +108,10 @@ export class HeatMap {
             c.measureText(this.label(labels, Math.floor((i * count) / Math.min(count, 200)))).width), c.measureText(String(count - 1)).width);
         const rowWidth = widest(this.picture.rowLabels, rows), colWidth = widest(this.picture.colLabels, cols);
         this.left = this.compact ? 4 : Math.ceil(Math.max(rowWidth, c.measureText(axisNames(this.picture).rows).width)) + 14;
-        const plotWidth = Math.max(40, width - this.left - 2), plotHeight = Math.max(80, this.heightMax ?? heightLeft(this.canvas) - AXIS - LABELS);
+        const { sums } = this.picture, below = sums && !this.compact ? RECEIVED_HEIGHT : 0, beside = sums?.given && !this.compact ? GIVEN_WIDTH : 0;
+        const kept = sums && width >= SUMS_WIDTH_MIN ? GIVEN_WIDTH : beside; // so that no lock moves the labels
+        const plotWidth = Math.max(40, width - this.left - 2 - kept);
+        const plotHeight = Math.max(80, this.heightMax ?? heightLeft(this.canvas) - AXIS - LABELS - below);
         const cw = Math.min(CELL_SIZE_MAX, plotWidth / cols), ch = Math.min(CELL_SIZE_MAX, plotHeight / rows);
         const side = Math.max(Math.min(cw, ch), CELL_STRETCH_BELOW);
         this.cw = Math.min(cw, side);
@@ -108,8 +120,9 @@ export class HeatMap {
         this.top = this.compact ? 4 : AXIS + (this.slanted && this.picture.colLabels ? Math.min(96, Math.ceil(colWidth) + 10) : LABELS);
         this.plotWidth = this.cw * cols;
         this.plotHeight = this.ch * rows;
-        this.width = this.left + this.plotWidth + 2;
-        this.height = this.top + this.plotHeight + 2;
+        this.right = this.left + this.plotWidth + 2 + beside;
+        this.width = this.left + this.plotWidth + 2 + kept;
+        this.height = this.top + this.plotHeight + 2 + below;
     }
 
     label(labels, i) {
@@ -132,7 +145,7 @@ export class HeatMap {
         if (px < this.left || py < this.top) return null;
         const j = Math.floor((this.transform.invertX(px) - this.left) / this.cw);
         const i = Math.floor((this.transform.invertY(py) - this.top) / this.ch);
-        return i >= 0 && j >= 0 && i < rows && j < cols ? [i, j] : null;
+        return i >= 0 && j >= 0 && i < rows && j < cols && px < this.left + this.plotWidth && py < this.top + this.plotHeight ? [i, j] : null;
     }
 
     setHover(at) {

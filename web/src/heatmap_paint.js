@@ -1,6 +1,7 @@
 // heatmap_paint.js: paints a HeatMap: tiles, then lines and numbers in large cells, the cursor, and labels in the gutters.
 
 import { number, short } from "./format.js";
+import { paintFade, paintSums } from "./heatmap_locks.js";
 import { isMasked } from "./mask_reasons.js";
 import { TILE } from "./tile_cache.js";
 
@@ -38,8 +39,10 @@ export function paintHeatMap(map, context, ratio, budget) {
     context.fillRect(map.left, map.top, map.plotWidth, map.plotHeight);
     const complete = paintTiles(map, context, budget);
     paintCells(map, context);
+    paintFade(map, context);
     paintCursor(map, context);
     context.restore();
+    paintSums(map, context);
     if (!map.compact) {
         paintAxisNames(map, context);
         paintLabels(map, context);
@@ -147,7 +150,9 @@ function paintAxisNames(map, context) {
 
 function paintLabels(map, context) {
     const { k } = map.transform, width = map.cw * k, height = map.ch * k, { i0, i1, j0, j1 } = map.visibleCells();
-    const lit = (axis, n) => map.hover?.[axis] === n || map.cell?.[axis] === n;
+    const locked = [map.picture.locked?.queries ?? [], map.picture.locked?.keys ?? []];
+    const lit = (axis, n) => map.hover?.[axis] === n || map.cell?.[axis] === n || locked[axis].includes(n);
+    const font = (axis, n) => (locked[axis].includes(n) ? `bold ${LABEL_FONT}` : LABEL_FONT);
     const steps = (least, size) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].find((step) => step * size >= least) ?? 10000;
     context.font = LABEL_FONT;
     context.textBaseline = "middle";
@@ -156,6 +161,7 @@ function paintLabels(map, context) {
     for (let i = Math.ceil(i0 / stepY) * stepY; i < i1; i += stepY) {
         const y = map.y(i) + height / 2;
         if (y < map.top || y > map.top + map.plotHeight) continue;
+        context.font = font(0, i);
         context.fillStyle = lit(0, i) ? map.colors.accent : map.colors.quiet;
         context.fillText(map.label(map.picture.rowLabels, i), map.left - 8, y);
     }
@@ -164,6 +170,7 @@ function paintLabels(map, context) {
     for (let j = Math.ceil(j0 / stepX) * stepX; j < j1; j += stepX) {
         const x = map.x(j) + width / 2;
         if (x < map.left || x > map.left + map.plotWidth) continue;
+        context.font = font(1, j);
         context.fillStyle = lit(1, j) ? map.colors.accent : map.colors.quiet;
         const text = map.label(map.picture.colLabels, j);
         if (slanted) {

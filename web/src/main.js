@@ -6,6 +6,8 @@ import { renderApplied, renderControls, renderPlace } from "./controls.js";
 import { $, announce, debounce, h, keepFocus, onFrame } from "./dom.js";
 import { createExplain } from "./explain.js";
 import { createForm } from "./form.js";
+import { announceLocks, createLocked } from "./locked.js";
+import { KEYS, QUERIES } from "./locks.js";
 import { openHelp } from "./help.js";
 import { listenForFiles } from "./input.js";
 import { PRESETS, changeOf, presetById } from "./presets.js";
@@ -203,6 +205,19 @@ function stepHead(by) {
     announce(Number.isInteger(app.view.head) ? `Head ${app.view.head}` : `${app.view.head} of the heads`);
 }
 
+// Locks the chosen cell's query or key, beside what is locked, or all from the one locked last.
+function lockChosen(side, range) {
+    const { cell } = app.view;
+    if (!cell) return announce("Choose a cell first");
+    app.lock(side, cell[side === QUERIES ? 0 : 1], { add: true, from: range ? "last" : null });
+    return announceLocks();
+}
+
+function unlock() {
+    app.setLocks({ queries: [], keys: [] });
+    announceLocks();
+}
+
 function stepStage(by) {
     const { stages: all } = app.run, at = all.findIndex(({ name }) => name === app.view.stage);
     const { name, title } = all[(at + by + all.length) % all.length];
@@ -221,7 +236,8 @@ function onKey(event) {
         "[": () => stepPreset(-1), "]": () => stepPreset(1), "?": openHelp,
         h: () => stepHead(1), H: () => stepHead(-1), s: () => stepStage(1), S: () => stepStage(-1),
         b: () => app.setView({ batch: (app.view.batch + 1) % app.run.dims.B }), l: () => app.setView({ showReasons: !app.view.showReasons }),
-        f: () => app.setView({ hideFirst: !app.view.hideFirst }), m: () => document.querySelector("#picture canvas")?.focus(),
+        q: () => lockChosen(QUERIES), Q: () => lockChosen(QUERIES, true), k: () => lockChosen(KEYS), K: () => lockChosen(KEYS, true), ...(app.hasLocks && { Escape: unlock }),
+        f: () => app.setView({ hideFirst: !app.view.hideFirst }), r: () => app.setView({ sums: !app.view.sums }), m: () => document.querySelector("#picture canvas")?.focus(),
     };
     const number = Number(event.key);
     if (number >= 1 && number <= VIEWS.length) app.setView({ tab: VIEWS[number - 1].name });
@@ -239,6 +255,7 @@ function start() {
     restoreTheme();
     wireTheme($("theme"), render);
     createForm($("request"));
+    createLocked($("locked"), $("locked-panel"));
     createExplain($("cell"));
     $("preset").append(h("option", { value: "", hidden: true }, "Your request"), ...PRESETS.map(({ id, title }) => h("option", { value: id }, title)));
     $("preset").addEventListener("change", () => choosePreset(presetById($("preset").value)));
@@ -255,6 +272,7 @@ function start() {
     listenForFiles();
     app.on("run view redraw", render);
     app.on("cell", () => view?.cell());
+    app.on("lock", () => (view?.lock ? view.lock() : render()));
     app.on("request", showStory);
     app.on("request run", showStale);
     app.on("busy", showBusy);

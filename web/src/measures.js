@@ -2,6 +2,8 @@
 //
 // A matrix is { rows, cols, data }, weights of queries and keys. The last query stands at the last key.
 
+import { shareOf } from "./locks.js";
+
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / (numbers.length || 1);
 
 // The mean over the queries from the second on, as the first may see itself alone, of the weight on the key that `keyOf` names.
@@ -36,16 +38,19 @@ function massAfterCopies(matrix, labels) {
     return massOn(matrix, (i) => after[i]);
 }
 
-// of(matrix, labels): the number; unit: of a number that is no share of the weight. needsCopies: only where tokens occur twice.
+// of(matrix, labels, locked): the number; unit: of a number that is no share of the weight. needsCopies: only where tokens occur twice;
+// needsKeys: only where keys are locked.
 export const MEASURES = [
     { name: "previous", title: "token before", of: (matrix) => massOn(matrix, (i, at) => at - 1) },
     { name: "first", title: "first token", of: (matrix) => massOn(matrix, () => 0) },
     { name: "itself", title: "token itself", of: (matrix) => massOn(matrix, (i, at) => at) },
     { name: "copy", title: "after an earlier copy", needsCopies: true, of: massAfterCopies },
+    { name: "locked", title: "locked tokens", needsKeys: true, of: (matrix, labels, locked) => shareOf(matrix, locked) },
     { name: "entropy", title: "entropy", unit: "bits", of: entropy },
 ];
 
-export const measuresFor = (matrix, labels) => MEASURES.filter(({ needsCopies }) => !needsCopies || afterCopies(matrix, labels).some((j) => j >= 0));
+export const measuresFor = (matrix, labels, locked) => MEASURES.filter(({ needsCopies, needsKeys }) =>
+    (!needsCopies || afterCopies(matrix, labels).some((j) => j >= 0)) && (!needsKeys || locked.keys.length > 0));
 
 // Abnar and Zuidema 2020: the product of ½A + ½I over the layers, first layer first; A is the mean of a layer's heads, square.
 export function rollout(layers) {

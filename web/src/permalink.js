@@ -57,6 +57,8 @@ const SETTINGS = {
     order: (value) => value === "" || MEASURES.some(({ name }) => name === value),
     layer: isIndex, batch: isIndex, head: isHead,
     heads: (value) => Array.isArray(value) && value.every(isHead),
+    queries: (value) => Array.isArray(value) && value.every(isIndex),
+    keys: (value) => Array.isArray(value) && value.every(isIndex),
     cell: (value) => isTuple(value, 2, isIndex),
     zoom: (value) => isTuple(value, 3, Number.isFinite),
 };

@@ -61,7 +61,7 @@ function restoreStandalone() {
 }
 
 export async function begin() {
-    app.on("run view cell request redraw zoom", remember);
+    app.on("run view cell request redraw zoom lock", remember);
     addEventListener("hashchange", ({ newURL }) => { // not location's, which may follow the state again
         const { hash } = new URL(newURL);
         if (isLink(hash)) restoreLink(hash);

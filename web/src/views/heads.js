@@ -66,7 +66,7 @@ export function create(host) {
             pressed: collected,
             onclick: (event) => (which !== ROLLOUT && (collecting || event.shiftKey || event.ctrlKey || event.metaKey) ? collect(layer, which) : app.setView({ ...placeOf(layer), head: which, tab: "map" })),
             name: many ? `Layer ${layer}, ${long.toLowerCase()}` : long,
-            value: matrix ? (measure.unit ? `${short(measure.of(matrix, app.labels))} ${measure.unit}` : share(measure.of(matrix, app.labels))) : undefined,
+            value: matrix ? (measure.unit ? `${short(measure.of(matrix, app.labels, app.view))} ${measure.unit}` : share(measure.of(matrix, app.labels, app.view))) : undefined,
         });
     }
 
@@ -85,7 +85,7 @@ export function create(host) {
     }
 
     function showOrders() {
-        const matrix = app.matrix("weights", 0), measures = matrix && app.run.dims.H * app.run.layers > 1 ? measuresFor(matrix, app.labels) : [];
+        const matrix = app.matrix("weights", 0), measures = matrix && app.run.dims.H * app.run.layers > 1 ? measuresFor(matrix, app.labels, app.view) : [];
         measure = measures.find(({ name }) => name === app.view.order) ?? null;
         order.replaceChildren(h("option", { value: "" }, app.run.layers > 1 ? "layer and head" : "head"), ...measures.map(({ name, title }) => h("option", { value: name }, title)));
         order.value = measure?.name ?? "";
@@ -99,7 +99,7 @@ export function create(host) {
 
     function ordered(heads) {
         const layers = Array.from({ length: app.run.layers }, (_, layer) => layer);
-        const valueOf = ([layer, which]) => measure.of(app.matrix("weights", which, app.run, placeOf(layer)), app.labels);
+        const valueOf = ([layer, which]) => measure.of(app.matrix("weights", which, app.run, placeOf(layer)), app.labels, app.view);
         const all = layers.flatMap((layer) => heads.filter(Number.isInteger).map((which) => [layer, which]));
         return all.map((one) => [valueOf(one), one]).sort(([a], [b]) => b - a).map(([, one]) => head(...one));
     }

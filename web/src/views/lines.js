@@ -5,10 +5,14 @@ import { schemeTableau10 } from "d3-scale-chromatic";
 import { app } from "../app.js";
 import { h, heightLeft, svg } from "../dom.js";
 import { cut, share, visible } from "../format.js";
+import { announceLocks } from "../locked.js";
+import { KEYS, QUERIES } from "../locks.js";
 import { MEAN, ROLLOUT } from "../run.js";
 
 const ROW = 22, TOP = 26, TOKENS_MAX = 400, LINES_MAX = 4000, LABEL_CHARACTERS = 16;
 const HEAD_STEP_MAX = 4, LARGER_MAX = 1.6;
+const LIT = 0.3; // of the tokens themselves
+const SIDES = { row: QUERIES, col: KEYS };
 const COLORS = schemeTableau10.filter((_, i) => i !== 1); // orange is the sign's
 const link = linkHorizontal();
 const nameOf = (head) => (head === MEAN ? "mean of all heads" : head === ROLLOUT ? ROLLOUT : `head ${head}`);
@@ -30,6 +34,7 @@ function strongest(matrix, rows, topk, threshold, hideFirst, head) {
 
 export function create(host) {
     let lit = null; // ["row" | "col", index] under the cursor or with the focus
+    let drag = null; // the token where a drag over tokens began, and whether it went on to another
     const picture = svg("svg", { class: "lines", id: "lines", role: "group", "aria-label": "Queries and keys, joined by attention" });
     const about = h("p", { class: "hint", "aria-live": "polite", id: "lines-about" });
     const legend = h("p", { class: "legend", id: "lines-legend" });
@@ -48,22 +53,33 @@ export function create(host) {
         }));
     }
 
+    // Those of the token under the cursor; else those of the locked tokens; else all.
     function light(what) {
         lit = what;
-        for (const path of picture.querySelectorAll("path")) {
-            const on = !lit || path.dataset[lit[0]] === String(lit[1]);
-            path.classList.toggle("off", !on);
-        }
+        const { queries, keys } = app.view, on = (i, j) => (lit ? (lit[0] === "row" ? i : j) === lit[1] : !app.hasLocks || queries.includes(i) || keys.includes(j));
+        for (const path of picture.querySelectorAll("path")) path.classList.toggle("off", !on(Number(path.dataset.row), Number(path.dataset.col)));
         for (const text of picture.querySelectorAll(".token")) {
-            const strength = !lit ? 0 : text.dataset.side === lit[0] ? Number(text.dataset.index === String(lit[1])) : strengthOf(text);
-            text.querySelector("rect").setAttribute("fill-opacity", strength ? 0.12 + 0.6 * strength : 0);
+            const strength = strengthOf(text.dataset.side, Number(text.dataset.index));
+            text.querySelector("rect").setAttribute("fill-opacity", strength ? 0.08 + 0.5 * Math.min(1, strength) : 0);
         }
+        showLocks();
         if (lit) about.textContent = sentence();
     }
 
-    function strengthOf(token) {
-        const other = Number(token.dataset.index), [i, j] = lit[0] === "row" ? [lit[1], other] : [other, lit[1]];
-        return Math.max(...heads().map((head) => app.matrix("weights", head)).map(({ data, cols }) => data[i * cols + j]));
+    function showLocks() {
+        for (const text of picture.querySelectorAll(".token")) {
+            const is = app.view[SIDES[text.dataset.side]].includes(Number(text.dataset.index));
+            text.classList.toggle("locked-token", is);
+            text.setAttribute("aria-pressed", String(is));
+        }
+    }
+
+    // How much a token has of the attention of those that are lit; 0: none are lit.
+    function strengthOf(side, n) {
+        const own = lit ? (lit[0] === side ? [lit[1]] : []) : app.view[SIDES[side]], others = lit ? (lit[0] === side ? [] : [lit[1]]) : app.view[SIDES[side === "row" ? "col" : "row"]];
+        if (own.includes(n)) return LIT;
+        const of = (matrix) => others.reduce((sum, m) => sum + matrix.data[side === "row" ? n * matrix.cols + m : m * matrix.cols + n], 0);
+        return others.length ? Math.max(...heads().map((head) => of(app.matrix("weights", head)))) / (side === "row" ? 1 : others.length) : 0;
     }
 
     function sentence() {
@@ -74,31 +90,54 @@ export function create(host) {
         return row ? `Query ${label(app.labels.rows, lit[1])} looks at ${names || "nothing"}${where}` : `Key ${label(app.labels.cols, lit[1])} is looked at by ${names || "no query"}${where}`;
     }
 
+    function lock(side, i, options) {
+        app.lock(SIDES[side], i, options);
+        announceLocks();
+    }
+
+    // A click locks a token, Ctrl adds one, Shift or a drag takes a phrase.
+    function listen(group, side, i) {
+        group.addEventListener("pointerdown", (event) => { drag = event.button || event.pointerType === "touch" ? null : { side, i, moved: false }; });
+        group.addEventListener("pointerenter", (event) => {
+            light([side, i]);
+            if (!drag || !event.buttons || drag.side !== side || (drag.i === i && !drag.moved)) return;
+            drag.moved = true;
+            lock(side, i, { from: drag.i });
+        });
+        group.addEventListener("pointerleave", () => light(null));
+        group.addEventListener("focus", () => light([side, i]));
+        group.addEventListener("blur", () => light(null));
+        group.addEventListener("click", (event) => {
+            if (!drag?.moved) lock(side, i, { add: event.ctrlKey || event.metaKey, from: event.shiftKey ? "last" : null });
+            drag = null;
+        });
+        group.addEventListener("keydown", (event) => move(event, side, i));
+    }
+
     function token(side, i, x, anchor, labels) {
         const y = TOP + i * ROW, width = 118, name = `${side === "row" ? "Query" : "Key"} ${i}${labels?.[i] === undefined ? "" : `, ${label(labels, i)}`}`;
         const group = svg("g", { class: "token", tabindex: i === 0 ? 0 : -1, role: "button", "aria-label": name, "data-side": side, "data-index": i },
             svg("rect", { x: anchor === "end" ? x - width : x, y, width, height: ROW - 2, rx: 3, fill: "var(--accent)", "fill-opacity": 0 }),
             svg("text", { x: anchor === "end" ? x - 8 : x + 8, y: y + ROW / 2, "text-anchor": anchor, "dominant-baseline": "middle" }));
         group.lastChild.textContent = label(labels, i);
-        group.addEventListener("pointerenter", () => light([side, i]));
-        group.addEventListener("pointerleave", () => light(null));
-        group.addEventListener("focus", () => light([side, i]));
-        group.addEventListener("blur", () => light(null));
-        group.addEventListener("click", () => side === "row" && app.setView({ cell: [i, app.view.cell?.[1] ?? i] }));
-        group.addEventListener("keydown", (event) => move(event, side, i));
+        listen(group, side, i);
         return group;
     }
 
     function move(event, side, i) {
+        if (event.key === "Enter" || event.key === " ") {
+            event.preventDefault();
+            return lock(side, i, { add: event.ctrlKey || event.metaKey, from: event.shiftKey ? "last" : null });
+        }
         const to = { ArrowDown: [side, i + 1], ArrowUp: [side, i - 1], ArrowRight: ["col", i], ArrowLeft: ["row", i], Home: [side, 0] }[event.key];
-        if (!to) return;
+        if (!to) return undefined;
         const next = picture.querySelector(`.token[data-side="${to[0]}"][data-index="${to[1]}"]`);
         if (next) {
             picture.querySelector(`.token[data-side="${to[0]}"][tabindex="0"]`)?.setAttribute("tabindex", -1);
             next.setAttribute("tabindex", 0);
             next.focus();
         }
-        event.preventDefault();
+        return event.preventDefault();
     }
 
     function heading(x, anchor, text) {
@@ -145,9 +184,13 @@ export function create(host) {
                 ...Array.from({ length: cols }, (_, j) => token("col", j, right, "start", app.labels.cols)));
             const cutOff = first.rows > TOKENS_MAX || first.cols > TOKENS_MAX ? ` The first ${TOKENS_MAX} tokens are drawn.` : "";
             showLegend();
+            light(null);
             about.textContent = `${paths.length} lines: at most ${topk} per query and head, from ${share(threshold)} up.${cutOff}`;
             return true;
         },
         cell() {},
+        lock() {
+            light(lit);
+        },
     };
 }

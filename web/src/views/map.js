@@ -4,7 +4,10 @@ import { app } from "../app.js";
 import { colorBar } from "../color_bar.js";
 import { announce, h } from "../dom.js";
 import { HeatMap } from "../heatmap.js";
-import { describe } from "../explain.js";
+import { describe, describeToken } from "../explain.js";
+import { tokenAt } from "../heatmap_locks.js";
+import { announceLocks } from "../locked.js";
+import { QUERIES } from "../locks.js";
 
 export function create(host) {
     const canvas = h("canvas", { tabIndex: 0, role: "application", "aria-roledescription": "heat map", id: "map",
@@ -16,6 +19,10 @@ export function create(host) {
             announce(describe(i, j));
         },
         onHover: (at) => showTip(at),
+        onLock: (...which) => {
+            app.lock(...which);
+            announceLocks();
+        },
         onView: () => {
             app.view.zoom = map.readZoom();
             zoomShown = JSON.stringify(app.view.zoom);
@@ -25,6 +32,13 @@ export function create(host) {
             for (const [name, pixels] of Object.entries({ right: left + right, top, height })) bar.style.setProperty(`--${name}`, `${pixels}px`);
         },
     });
+    canvas.addEventListener("pointermove", (event) => {
+        const token = tokenAt(map, event);
+        canvas.classList.toggle("over-token", Boolean(token));
+        if (token) showTokenTip(...token);
+        else if (!map.hover) showTip(null);
+    });
+    canvas.addEventListener("pointerleave", () => showTip(null));
     let zoomShown = JSON.stringify(null);
     canvas.map = map; // for tests and benchmarks
     host.append(h("div", { class: "map-and-bar" }, h("div", { class: "map" }, canvas, tip), bar));
@@ -39,6 +53,14 @@ export function create(host) {
         const x = canvas.offsetLeft + map.x(at[1]) + map.cw * map.transform.k, y = map.y(at[0]);
         tip.style.left = `${Math.min(x + 8, Math.max(4, map.canvas.parentElement.clientWidth - tip.offsetWidth - 4))}px`;
         tip.style.top = `${Math.max(2, y - tip.offsetHeight - 6)}px`;
+    }
+
+    function showTokenTip(side, n) {
+        tip.hidden = false;
+        tip.textContent = describeToken(side, n);
+        const query = side === QUERIES, x = query ? map.left : map.x(n), y = query ? map.y(n) : map.top;
+        tip.style.left = `${Math.max(4, Math.min(canvas.offsetLeft + x + 8, map.canvas.parentElement.clientWidth - tip.offsetWidth - 4))}px`;
+        tip.style.top = `${y + 4}px`;
     }
 
     return {
@@ -59,6 +81,10 @@ export function create(host) {
         },
         cell() {
             map.point(map.hover, app.view.cell);
+        },
+        lock() {
+            const { matrix, stage } = map.picture;
+            map.lock({ locked: app.lockedIn(stage), sums: app.sumsOf(matrix, stage) });
         },
     };
 }

@@ -4,6 +4,7 @@ import { app } from "../app.js";
 import { h, keepFocus } from "../dom.js";
 import { reasonsText } from "../explain.js";
 import { cut, number, visible } from "../format.js";
+import { isAny, isLit } from "../locks.js";
 import { isMasked } from "../mask_reasons.js";
 
 const LABEL_CHARACTERS = 20;
@@ -22,8 +23,14 @@ export function create(host) {
     function cell(matrix, picture, i, j) {
         const x = matrix.data[i * matrix.cols + j], masked = isMasked(picture, i, j);
         const chosen = app.view.cell?.[0] === i && app.view.cell?.[1] === j;
-        return h("td", { class: `${masked ? "masked" : ""}${chosen ? " chosen" : ""}`, title: masked ? reasonsText(i, j) : null,
+        const lit = !isAny(picture.locked) ? "" : isLit(picture.locked, i, j) ? " lit" : " faded";
+        return h("td", { class: `${masked ? "masked" : ""}${chosen ? " chosen" : ""}${lit}`, title: masked ? reasonsText(i, j) : null,
             onclick: () => app.setView({ cell: [i, j] }) }, number(x));
+    }
+
+    // What each key receives, and what each query gives to the locked keys.
+    function sumRow({ received, given }, js) {
+        return h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, "sum"), js.map((j) => h("td", {}, number(received[j]))), given && h("td", {})));
     }
 
     function step(rows, cols) {
@@ -40,14 +47,15 @@ export function create(host) {
         render() {
             const picture = app.picture();
             if (!picture) return false;
-            const { matrix } = picture, { rows, cols } = matrix;
+            const { matrix, sums } = picture, { rows, cols } = matrix;
             if (top >= rows) top = 0;
             if (left >= cols) left = 0;
             const is = Array.from({ length: Math.min(SIDE_MAX, rows - top) }, (_, i) => top + i);
             const js = Array.from({ length: Math.min(SIDE_MAX, cols - left) }, (_, j) => left + j);
             wrap.replaceChildren(h("table", { id: "numbers" }, h("caption", { class: "sr" }, `${app.stage.title}: ${app.stage.about}`),
-                h("thead", {}, h("tr", {}, h("td", {}), js.map((j) => h("th", { scope: "col" }, label(picture.colLabels, j))))),
-                h("tbody", {}, is.map((i) => h("tr", {}, h("th", { scope: "row" }, label(picture.rowLabels, i)), js.map((j) => cell(matrix, picture, i, j)))))));
+                h("thead", {}, h("tr", {}, h("td", {}), js.map((j) => h("th", { scope: "col" }, label(picture.colLabels, j))), sums?.given && h("th", { scope: "col" }, "sum"))),
+                h("tbody", {}, is.map((i) => h("tr", {}, h("th", { scope: "row" }, label(picture.rowLabels, i)), js.map((j) => cell(matrix, picture, i, j)), sums?.given && h("td", {}, number(sums.given[i]))))),
+                sums && sumRow(sums, js)));
             step(rows, cols);
             return true;
         },
