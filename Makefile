@@ -193,7 +193,7 @@ $(B)/.deps: scripts/deps
 # ---- the web UI -----------------------------------------------------------------------------------------------------
 
 WEB := build/web/index.html
-WEB_SOURCES := $(wildcard web/*.* web/model/* web/src/*.js web/src/views/*.js) openapi.yaml
+WEB_SOURCES := $(wildcard web/*.* web/model/* web/src/*.js web/src/figure/*.js web/src/views/*.js) openapi.yaml
 
 web: $(WEB)
 	@:

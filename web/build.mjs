@@ -1,7 +1,7 @@
 // build.mjs: bundles the page and the API reference into OUT (../build/web).
 //
 //   openapi-client.yaml          openapi.yaml as generators of clients take it
-//   licenses.txt                 the notices of the packages in the bundle
+//   licenses.txt                 the notices of the packages in the bundle, and of the font
 //   assets/NAME-HASH.js, .css    cached by browsers for good, so the names change with the content
 //   NAME.gz                      beside each text: sent to clients that accept gzip
 
@@ -11,6 +11,7 @@ import { basename, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { HERE, bundle } from "./bundle.mjs";
 import { clientSchema } from "./client-schema.mjs";
+import { fontOutlines } from "./font.mjs";
 import { notices, shippedPackages } from "./licenses.mjs";
 import { renderReference } from "./reference.mjs";
 
@@ -32,15 +33,15 @@ function page(name, replacements) {
     writeFileSync(join(fresh, name), text);
 }
 
-// Presets too large for the script.
-function held(name) {
-    const data = readFileSync(join(HERE, "model", name)), hash = createHash("sha256").update(data).digest("hex").slice(0, 8);
+// What is too large for the script, and fetched when it is needed.
+function held(name, data) {
+    const hash = createHash("sha256").update(data).digest("hex").slice(0, 8);
     const path = `assets/${name.replace(/(?=\.\w+$)/, `-${hash}`)}`;
     writeFileSync(join(fresh, path), data);
     return path;
 }
 
-page("index.html", { sentence: held("sentence.safetensors"), script: asset["src/main.js"], style: asset["style.css"] });
+page("index.html", { sentence: held("sentence.safetensors", readFileSync(join(HERE, "model/sentence.safetensors"))), font: held("font.json", fontOutlines()), script: asset["src/main.js"], style: asset["style.css"] });
 page("docs.html", { script: asset["src/docs.js"], style: asset["docs.css"], ...renderReference(readFileSync(join(HERE, "../openapi.yaml"), "utf8")) });
 writeFileSync(join(fresh, "licenses.txt"), notices(shippedPackages(metafile)));
 cpSync(join(HERE, "icon.svg"), join(fresh, "icon.svg"));

@@ -33,7 +33,8 @@ attnd itself: the repository has no licence file.
 
 ## The page
 
-The bundle that the daemon serves contains code of these npm packages. Their notices are served with it, as \`/licenses.txt\`, and
+The bundle that the daemon serves contains code of these npm packages, and outlines of glyphs of DejaVu Sans Condensed, with which it
+draws the pictures that it exports. Their notices are served with it, as \`/licenses.txt\`, and
 are part of each self-contained HTML file that the page exports. The packages that only build the page or test it are not in it.
 
 ${pageTable(packages)}

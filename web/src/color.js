@@ -54,6 +54,13 @@ export class Scale {
         this.pixels = Uint32Array.from(this.colors, (color) => pixel(color));
     }
 
+    // The same scale on white paper.
+    onPaper() {
+        if (!this.signed) return this;
+        const colors = table(DIVERGING.light);
+        return Object.assign(Object.create(Scale.prototype), this, { colors, pixels: Uint32Array.from(colors, (color) => pixel(color)) });
+    }
+
     position(x, rowMax = this.max) {
         const max = this.mode === "row" ? rowMax || 1 : this.max;
         if (this.signed) {

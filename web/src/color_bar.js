@@ -6,7 +6,7 @@ import { number, tick } from "./format.js";
 const TICKS = [0, 0.25, 0.5, 0.75, 1];
 
 // The first and the last number of an open scale stand for what lies beyond them, too.
-function tickText(scale, t) {
+export function tickText(scale, t) {
     const text = tick(scale.valueAt(t)), beyond = scale.isOpen && (t === 1 ? "≥ " : t === 0 && scale.signed ? "≤ " : "");
     return `${beyond || ""}${text}`;
 }

@@ -3,7 +3,7 @@
 import { app } from "./app.js";
 import { LANGUAGES } from "./code.js";
 import { $, announce, h, keepFocus } from "./dom.js";
-import { EXPORTS, save } from "./export.js";
+import { exportsOf, save } from "./export.js";
 import { encode } from "./permalink.js";
 
 async function copy(text, what) {
@@ -62,17 +62,10 @@ async function link() {
     await copy(location.href, "Link");
 }
 
-const EXPORTABLE = {
-    svg: (view) => Boolean(view.svg || view.heatmap),
-    png: () => app.view.tab !== "table",
-    html: () => !app.offline,
-};
-
 export function renderTakeAway(host, view) {
-    const exports = EXPORTS.filter(({ name }) => EXPORTABLE[name]?.(view) ?? true);
     keepFocus(host, () => host.replaceChildren(h("fieldset", { class: "take", id: "take" },
         h("button", { type: "button", id: "permalink", onclick: () => guard(link) }, "Copy link"),
         !app.run.weightsOnly && menu("copy", "Copy as", LANGUAGES.map(({ name, title, make }) => ({ name, title, act: () => copy(make(app.run.request), title) }))),
-        menu("export", "Export", exports.map(({ name, title, make, file }) => ({ name, title, act: async () => save(await make(view), file()) }))),
+        menu("export", "Export", exportsOf(view).map(({ name, title, make, file }) => ({ name, title, act: async () => save(await make(view), file()) }))),
         h("span", { id: "note", class: "hint" }))));
 }

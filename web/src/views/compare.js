@@ -5,6 +5,7 @@ import { app, isDark } from "../app.js";
 import { announce, h } from "../dom.js";
 import { Scale, extent, joined } from "../color.js";
 import { colorBar } from "../color_bar.js";
+import { barName, titleOf } from "../figure/caption.js";
 import { number } from "../format.js";
 import { HeatMap } from "../heatmap.js";
 import { MaskReasons } from "../mask_reasons.js";
@@ -103,6 +104,7 @@ export function create(host) {
         const difference = a && bMatrix && differenceOf(a, bMatrix);
         if (!difference) return showNone(b ? `These have different shapes: ${a?.rows} × ${a?.cols} and ${bMatrix?.rows} × ${bMatrix?.cols}.` : missing());
         strip.hidden = false;
+        shown = b;
         const scale = app.scale(stage, joined([extent([a]), extent([bMatrix])]));
         const diverging = new Scale({ signed: true, max: difference.largest, mode: "linear", dark: isDark() });
         showPanel(panels[0], app.pictureOf(a, stage, scale, app.maskReasons));
@@ -111,8 +113,17 @@ export function create(host) {
         found.replaceChildren(h("span", {}, largest(difference, a, bMatrix)));
     }
 
+    let shown = null; // the other run in the picture
+
     return {
         stages: true,
+        other: () => (strip.hidden ? null : shown),
+        figure() {
+            if (strip.hidden || !panels[0].map.picture) return null;
+            const { stage } = panels[0].map.picture, names = ["A", "B", "B − A"].map((name, at) => ({ name, bar: at < 2 ? barName(stage) : "difference" }));
+            return { kind: "maps", panels: panels.map(({ map }, at) => ({ picture: map.picture, title: names[at].name, bar: names[at].bar })),
+                title: `${titleOf(stage)}: two runs and their difference`, caption: `${about.textContent} ${found.textContent}` };
+        },
         render() {
             select.value = app.view.compare;
             patch.hidden = app.view.compare !== "patch";

@@ -4,6 +4,7 @@
 import { app } from "../app.js";
 import { joined } from "../color.js";
 import { h, keepFocus } from "../dom.js";
+import { barName, captionOf, mapCaption } from "../figure/caption.js";
 import { share, short } from "../format.js";
 import { measuresFor } from "../measures.js";
 import { MEAN, ROLLOUT } from "../run.js";
@@ -60,14 +61,22 @@ export function create(host) {
     const NAMES = { [MEAN]: ["mean", "Mean of all heads"], [ROLLOUT]: ["rollout", "Rollout"] };
 
     function head(layer, which) {
-        const many = app.run.layers > 1, collected = layer === layerShown() && app.view.heads.includes(which), matrix = measure && app.matrix("weights", which, app.run, placeOf(layer));
+        const many = app.run.layers > 1, collected = layer === layerShown() && app.view.heads.includes(which);
         const [short1, long] = NAMES[which] ?? [`head ${which}`, `Head ${which}`];
         return thumbnail(many ? short1.replace("head ", measure ? `${layer}.` : "") : short1, pictureAt(layer, which), {
             pressed: collected,
             onclick: (event) => (which !== ROLLOUT && (collecting || event.shiftKey || event.ctrlKey || event.metaKey) ? collect(layer, which) : app.setView({ ...placeOf(layer), head: which, tab: "map" })),
             name: many ? `Layer ${layer}, ${long.toLowerCase()}` : long,
-            value: matrix ? (measure.unit ? `${short(measure.of(matrix, app.labels, app.view))} ${measure.unit}` : share(measure.of(matrix, app.labels, app.view))) : undefined,
+            value: valueOf(layer, which),
         });
+    }
+
+    // The number that heads are ordered by, as text.
+    function valueOf(layer, which) {
+        const matrix = measure && app.matrix("weights", which, app.run, placeOf(layer));
+        if (!matrix) return undefined;
+        const value = measure.of(matrix, app.labels, app.view);
+        return measure.unit ? `${short(value)} ${measure.unit}` : share(value);
     }
 
     // The mean of the collected heads.
@@ -99,9 +108,9 @@ export function create(host) {
 
     function ordered(heads) {
         const layers = Array.from({ length: app.run.layers }, (_, layer) => layer);
-        const valueOf = ([layer, which]) => measure.of(app.matrix("weights", which, app.run, placeOf(layer)), app.labels, app.view);
+        const measured = ([layer, which]) => measure.of(app.matrix("weights", which, app.run, placeOf(layer)), app.labels, app.view);
         const all = layers.flatMap((layer) => heads.filter(Number.isInteger).map((which) => [layer, which]));
-        return all.map((one) => [valueOf(one), one]).sort(([a], [b]) => b - a).map(([, one]) => head(...one));
+        return all.map((one) => [measured(one), one]).sort(([a], [b]) => b - a).map(([, one]) => one);
     }
 
     // Whether a gap stands before a head: it is the first that reads another key head, or is no head.
@@ -129,10 +138,14 @@ export function create(host) {
         return [...Array.from({ length: groups }, (_, which) => group(which)), ...heads.slice(H).map((which) => head(0, which))];
     }
 
+    function headsShown() {
+        const { run, view } = app, { H } = run.dims, shared = run.outputIsShared(view.stage), weights = view.stage === "weights";
+        return [...Array.from({ length: shared ? 1 : H }, (_, which) => which), ...(H > 1 && !shared ? [MEAN] : []), ...(run.hasRollout && weights ? [ROLLOUT] : [])];
+    }
+
     function draw() {
         const { run, view } = app, { H, B } = run.dims, many = view.heads.filter((x) => x !== MEAN).length > 1, layers = run.layers;
-        const shared = run.outputIsShared(view.stage), weights = view.stage === "weights";
-        const heads = [...Array.from({ length: shared ? 1 : H }, (_, which) => which), ...(H > 1 && !shared ? [MEAN] : []), ...(run.hasRollout && weights ? [ROLLOUT] : [])];
+        const heads = headsShown();
         showOrders();
         scale = scaleOfAll();
         const inGrid = layers > 1 && !measure, width = host.clientWidth || 560;
@@ -146,14 +159,38 @@ export function create(host) {
         grid.classList.toggle("grid", inGrid);
         grid.classList.toggle("grouped", !inGrid && !measure && run.headsOf("key") > 1 && run.headsOf("key") < H);
         grid.style.gridTemplateColumns = inGrid ? `${LAYER_NAME_WIDTH}px repeat(${heads.length}, minmax(0, auto))` : "";
-        grid.replaceChildren(...(measure ? ordered(heads) : inGrid ? layered(heads) : flat(heads)),
+        grid.replaceChildren(...(measure ? ordered(heads).map((one) => head(...one)) : inGrid ? layered(heads) : flat(heads)),
             ...(many ? [thumbnail("mean of collected", meanOfChosen(), { pressed: false, onclick: () => {} })] : []));
         side = SIDE_MAX;
         items.replaceChildren(...(batch ? Array.from({ length: B }, (_, one) => item(one)) : []));
         return true;
     }
 
+    // Rows of panels: one, or one for each key head.
+    function grouped(panels) {
+        const { H } = app.run.dims, groups = app.run.headsOf("key"), size = H / groups;
+        if (groups < 2 || size < 2 || panels.length < H) return [{ panels }];
+        return [...Array.from({ length: groups }, (_, which) => ({ name: `key head ${which}`, panels: panels.slice(which * size, (which + 1) * size) })), { name: " ", panels: panels.slice(H) }];
+    }
+
+    // The page's grid as a figure; where there is one head, the batch's items.
+    function figure() {
+        if (!scale) return null;
+        const { run, view } = app, { H, B } = run.dims, { layers } = run, heads = headsShown(), name = (which) => (Number.isInteger(which) ? `head ${which}` : which), bar = barName(view.stage);
+        const panel = (layer, which) => ({ picture: pictureAt(layer, which), title: layers > 1 && measure ? `${layer}.${which}` : name(which), value: valueOf(layer, which) });
+        const common = { kind: "grid", columns: null, scale, bar, title: `${captionOf(view.stage)} of all heads` };
+        if (H === 1 && layers === 1 && B > 1)
+            return { ...common, title: `${captionOf(view.stage)} of all items`, rows: [{ panels: Array.from({ length: B }, (_, batch) => ({ title: `item ${batch}`,
+                picture: app.pictureOf(app.matrix(view.stage, view.head, run, { batch }), view.stage, scale, app.maskReasons, view.head, batch) })) }], caption: mapCaption(app.picture()) };
+        if (measure) return { ...common, rows: [{ panels: ordered(heads).map((one) => panel(...one)) }], caption: `${layers > 1 ? "Named layer.head, ordered" : "Ordered"} by ${measure.title}, below each. ${mapCaption(app.picture())}` };
+        const collected = view.heads.filter((x) => x !== MEAN).length > 1 ? [{ picture: meanOfChosen(), title: "mean of collected" }] : [];
+        if (layers === 1) return { ...common, title: `${common.title}${B > 1 ? `, item ${view.batch}` : ""}`, rows: grouped([...heads.map((which) => panel(0, which)), ...collected]), caption: mapCaption(app.picture()) };
+        return { ...common, columns: heads.map((which) => ({ name: name(which), apart: beginsGroup(which) })), rows: Array.from({ length: layers }, (_, layer) => ({ name: `layer ${layer}`, panels: heads.map((which) => panel(layer, which)) })),
+            title: `${captionOf(view.stage)} of all layers and heads`, caption: mapCaption(app.picture()) };
+    }
+
     return {
+        figure,
         stages: true,
         render: () => app.picture() !== null && keepFocus(host, draw),
         cell() {},

@@ -4,6 +4,7 @@ import { linkHorizontal } from "d3-shape";
 import { schemeTableau10 } from "d3-scale-chromatic";
 import { app } from "../app.js";
 import { h, heightLeft, svg } from "../dom.js";
+import { titleOf } from "../figure/caption.js";
 import { cut, share, visible } from "../format.js";
 import { announceLocks } from "../locked.js";
 import { KEYS, QUERIES } from "../locks.js";
@@ -146,28 +147,42 @@ export function create(host) {
         return element;
     }
 
-    function titleOf({ i, j, x, head }) {
+    function titleOfLine({ i, j, x, head }) {
         const element = svg("title"), name = heads().length > 1 ? `${nameOf(heads()[head])}: ` : "";
         element.textContent = `${name}query ${label(app.labels.rows, i)} → key ${label(app.labels.cols, j)}: ${share(x)}`;
         return element;
     }
 
-    // The lines of all heads, weak ones first. Heads are side by side, so that none hides another.
-    function lines(rows, cols, left, right) {
+    // Of all heads, weak ones first.
+    function strongestOfAll(rows, cols) {
         const { topk, threshold, hideFirst } = app.view, all = Array.from({ length: rows }, (_, i) => i);
+        return heads().flatMap((name, head) => strongest(app.matrix("weights", name), all, topk, threshold, hideFirst, head)).filter(({ j }) => j < cols);
+    }
+
+    // Heads are side by side, so that none hides another.
+    function lines(rows, cols, left, right) {
         const step = Math.min(HEAD_STEP_MAX, (ROW - 6) / heads().length), y = (token, head) => TOP + token * ROW + ROW / 2 - 1 + (head - (heads().length - 1) / 2) * step;
-        const found = heads().flatMap((name, head) => strongest(app.matrix("weights", name), all, topk, threshold, hideFirst, head)).filter(({ j }) => j < cols);
-        return found.map((line) => {
+        return strongestOfAll(rows, cols).map((line) => {
             const { i, j, x, head } = line, strength = Math.min(1, x);
             const path = svg("path", { d: link({ source: [left, y(i, head)], target: [right, y(j, head)] }), fill: "none", stroke: color(head, head),
-                "stroke-width": (0.6 + 5.4 * strength).toFixed(2), "stroke-opacity": (0.12 + 0.83 * strength).toFixed(3), "data-row": i, "data-col": j }, titleOf(line));
+                "stroke-width": (0.6 + 5.4 * strength).toFixed(2), "stroke-opacity": (0.12 + 0.83 * strength).toFixed(3), "data-row": i, "data-col": j }, titleOfLine(line));
             path.addEventListener("click", () => app.setView({ cell: [i, j] }));
             return path;
         });
     }
 
+    function figure() {
+        const first = app.matrix("weights", heads()[0]);
+        if (!first) return null;
+        const { topk, threshold } = app.view, rows = Math.min(first.rows, TOKENS_MAX), cols = Math.min(first.cols, TOKENS_MAX);
+        const colors = heads().map((head, at) => ({ name: nameOf(head), color: heads().length > 1 ? COLORS[at % COLORS.length] : "#0b57b5" }));
+        return { kind: "lines", lines: strongestOfAll(rows, cols), rows, cols, rowLabels: app.labels.rows, colLabels: app.labels.cols, heads: colors,
+            title: heads().length > 1 ? titleOf("weights", null) : titleOf("weights", heads()[0]),
+            caption: `A line's width is the weight: at most ${topk} of each query${heads().length > 1 ? " and head" : ""}, from ${share(threshold)} up.` };
+    }
+
     return {
-        svg: () => picture,
+        figure,
         render() {
             const first = app.matrix("weights", heads()[0]);
             if (!first) return false;

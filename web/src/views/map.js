@@ -8,6 +8,7 @@ import { describe, describeToken } from "../explain.js";
 import { tokenAt } from "../heatmap_locks.js";
 import { announceLocks } from "../locked.js";
 import { QUERIES } from "../locks.js";
+import { barName, mapCaption, reasonsShown, titleOf } from "../figure/caption.js";
 
 export function create(host) {
     const canvas = h("canvas", { tabIndex: 0, role: "application", "aria-roledescription": "heat map", id: "map",
@@ -64,7 +65,10 @@ export function create(host) {
     }
 
     return {
-        heatmap: map,
+        figure() {
+            const picture = app.picture(), region = map.transform.k > 1.001 ? map.visibleCells() : undefined;
+            return picture && { kind: "maps", panels: [{ picture, region, bar: barName(picture.stage) }], legend: reasonsShown(), title: titleOf(picture.stage), caption: mapCaption(picture, region) };
+        },
         tools,
         stages: true,
         render() {

@@ -4,6 +4,7 @@ import { app } from "../app.js";
 import { announce, h, heightLeft } from "../dom.js";
 import { HeatMap } from "../heatmap.js";
 import { describe } from "../explain.js";
+import { barName, captionOf, mapCaption, placeName, reasonsShown } from "../figure/caption.js";
 import { number } from "../format.js";
 
 const GAP = 16, CAPTION = 26, FRAME = 8, SIDE_MIN = 140; // pixels between pictures, above their cells, around them; of their sides
@@ -70,6 +71,11 @@ export function create(host) {
                 map.show(app.picture(stage.name));
             }
             return stages.length > 0;
+        },
+        figure() {
+            const pictures = maps.map(({ stage }) => app.picture(stage.name)).filter(Boolean);
+            return pictures.length > 0 && { kind: "maps", panels: pictures.map((picture) => ({ picture, title: captionOf(picture.stage), bar: barName(picture.stage) })), legend: reasonsShown(),
+                title: ["From scores to output", placeName()].filter(Boolean).join(", "), caption: mapCaption(pictures.find(({ hidesMasked }) => hidesMasked) ?? pictures[0]) };
         },
         cell() {
             for (const { stage, map } of maps) if (stage.name !== "output") map.point(map.hover, app.view.cell);

@@ -3,6 +3,7 @@
 import { app } from "../app.js";
 import { h, keepFocus } from "../dom.js";
 import { reasonsText } from "../explain.js";
+import { mapCaption, titleOf } from "../figure/caption.js";
 import { cut, number, visible } from "../format.js";
 import { isAny, isLit } from "../locks.js";
 import { isMasked } from "../mask_reasons.js";
@@ -58,6 +59,12 @@ export function create(host) {
                 sums && sumRow(sums, js)));
             step(rows, cols);
             return true;
+        },
+        figure() {
+            const picture = app.picture();
+            if (!picture) return null;
+            const { rows, cols } = picture.matrix, region = { i0: top, i1: Math.min(rows, top + SIDE_MAX), j0: left, j1: Math.min(cols, left + SIDE_MAX) };
+            return { kind: "table", picture, region, title: titleOf(picture.stage), caption: mapCaption(picture, region, "Grey: masked.") };
         },
         cell() {
             view.render();

@@ -5,6 +5,7 @@ import { app, isDark } from "../app.js";
 import { Scale } from "../color.js";
 import { colorBar } from "../color_bar.js";
 import { announce, h } from "../dom.js";
+import { titleOf } from "../figure/caption.js";
 import { number } from "../format.js";
 import { HeatMap } from "../heatmap.js";
 import { takeYours } from "../input.js";
@@ -123,6 +124,7 @@ export function create(host) {
             });
             return true;
         },
+        figure: () => !figure.hidden && { kind: "maps", panels: [{ picture: map.picture, bar: "difference" }], title: titleOf(map.picture.stage), caption: `${caption.textContent} ${verdict.textContent}` },
         cell() {
             map.point(map.hover, app.view.cell);
         },
