@@ -1,4 +1,4 @@
-// export.mjs: exports are opened again and compared: links, code, PNG, SVG, CSV, safetensors, self-contained HTML.
+// export.mjs: exports are opened again and compared: links, code, CSV, safetensors, self-contained HTML. figures.mjs has the pictures.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const AS_PRINTED = 0.5e-4 + 1e-9;
 const folder = mkdtempSync("/tmp/attnd-browser-");
 
 // Exports, and returns the file's path.
-async function exported(page, name) {
+export async function exported(page, name) {
     await page.click("#export summary");
     const [download] = await Promise.all([page.waitForEvent("download"), page.click(`#export [data-name=${name}]`)]);
     const path = join(folder, `${Math.random().toString(36).slice(2)}-${download.suggestedFilename()}`);
@@ -145,55 +145,6 @@ test("safetensors has every result, bit by bit", async (t) => {
     near((await readTable(page))[7], reply.output[0][7], AS_PRINTED, "and its other results");
 });
 
-test("PNG and SVG show the same cells", async (t) => {
-    t.expect(/willReadFrequently/);
-    const page = await open(t), png = readFileSync(await exported(page, "png"));
-    equal(png.subarray(1, 4).toString(), "PNG", "signature");
-    const size = await page.evaluate(() => { const { map } = document.getElementById("map"); return [2 * map.width, 2 * map.height, 2 * (map.x(0) + 10), 2 * (map.y(0) + 10)]; });
-    near([png.readUInt32BE(16), png.readUInt32BE(20)], size.slice(0, 2), 1, "twice the size");
-    const color = await page.evaluate(async ([data, x, y]) => {
-        const image = new Image();
-        image.src = data;
-        await image.decode();
-        const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
-        context.drawImage(image, 0, 0);
-        return [...context.getImageData(x, y, 1, 1).data];
-    }, [`data:image/png;base64,${png.toString("base64")}`, size[2], size[3]]);
-    near(color, [253, 231, 37, 255], 3, "weight 1");
-    const svg = readFileSync(await exported(page, "svg"), "utf8");
-    equal((svg.match(/<title>/g) ?? []).length, 64, "cells");
-    ok(svg.includes("<title>7 → 3: 0.2297</title>") && svg.includes("<title>0 → 5: masked</title>"), "their numbers");
-    ok(/fill="rgb\(253,231,37\)"/.test(svg), "weight 1 in viridis");
-    await after(page, () => page.selectOption("#mode", "row"));
-    const perRow = readFileSync(await exported(page, "svg"), "utf8");
-    ok(/fill="rgb\(253,231,37\)"[^>]*><title>7 → 6: 0\.2423/.test(perRow), "the largest of row 7, per row");
-    await after(page, () => page.selectOption("#mode", "linear"));
-    await page.click("#labels summary");
-    await after(page, () => page.fill("#labels-cols", JSON.stringify(Array(8).fill("W".repeat(14)))));
-    await after(page, () => page.click("#labels button"));
-    await after(page, () => page.fill("#labels-rows", JSON.stringify(Array(8).fill("W".repeat(14)))));
-    const outside = await page.evaluate((text) => {
-        const host = document.createElement("div");
-        host.innerHTML = text;
-        document.body.append(host);
-        const box = host.firstChild.getBoundingClientRect(), all = [...host.querySelectorAll("text")].map((one) => one.getBoundingClientRect());
-        host.remove();
-        return all.filter(({ left, top, right, bottom }) => left < box.left || top < box.top || right > box.right || bottom > box.bottom).length;
-    }, readFileSync(await exported(page, "svg"), "utf8"));
-    equal(outside, 0, "labels that are clipped");
-    await useView(page, "lines");
-    const lines = readFileSync(await exported(page, "svg"), "utf8");
-    equal((lines.match(/<path/g) ?? []).length, await page.locator("#lines path").count(), "lines");
-    ok(!lines.includes("var("), "colours of its own");
-    equal(readFileSync(await exported(page, "png")).subarray(1, 4).toString(), "PNG", "lines as PNG");
-    for (const view of ["heads", "stages", "compare"]) {
-        await useView(page, view);
-        equal(readFileSync(await exported(page, "png")).subarray(1, 4).toString(), "PNG", `${view} as PNG`);
-    }
-    await useView(page, "table");
-    equal(await page.$$eval("#export [data-name]", (all) => all.map((one) => one.dataset.name)), ["csv", "safetensors", "html"], "a table is no picture");
-});
-
 test("self-contained HTML needs no server", async (t) => {
     const page = await open(t);
     await usePreset(page, "masked");
@@ -201,6 +152,8 @@ test("self-contained HTML needs no server", async (t) => {
     const alone = await open(t, { url: `file://${path}` }), asked = [];
     alone.on("request", (request) => asked.push(request.url()));
     near(await readTable(alone), want[0], AS_PRINTED, "numbers");
+    equal([await alone.textContent("#headline"), await alone.textContent("#story")], [await page.textContent("#headline"), await page.textContent("#story")], "the caption");
+    ok(readFileSync(await exported(alone, "svg"), "utf8").includes("aria-label=\"Masked scores, item 0\""), "a picture of it needs none either");
     await useStage(alone, "weights");
     await chooseCell(alone, 7, 3);
     equal(await alone.textContent("#cell-weight"), "22.97 %", "a cell explained");
@@ -208,6 +161,18 @@ test("self-contained HTML needs no server", async (t) => {
     ok((await alone.textContent("#licenses")).includes("d3-zoom"), "the libraries' licences are inside");
     for (const view of ["map", "lines", "stages", "heads"]) await useView(alone, view);
     equal(asked.filter((url) => !/^(data|blob)/.test(url)), [], "requests");
+});
+
+test("self-contained HTML shows the view that it was made from: zoom, lines, and the run that this one is compared with", async (t) => {
+    const page = await open(t), reopened = async () => open(t, { url: `file://${await exported(page, "html")}` });
+    await page.click("[aria-label='Zoom in']");
+    const zoomed = await page.evaluate(() => document.getElementById("map").map.readZoom()), map = await reopened();
+    near(await map.evaluate(() => document.getElementById("map").map.readZoom()), zoomed, 1e-3, "zoom");
+    await useView(page, "compare");
+    await page.waitForFunction(() => document.getElementById("largest").textContent);
+    const largest = await page.textContent("#largest"), compare = await reopened();
+    await compare.waitForFunction((text) => document.getElementById("largest")?.textContent === text, largest);
+    equal(await compare.textContent("#picture .hint"), (await page.textContent("#picture .hint")).replace("B: ", "B: pinned, "), "its name");
 });
 
 // A stand-in for Python's requests, as far as the code needs it.

@@ -9,6 +9,7 @@ import "./views.mjs";
 import "./look.mjs";
 import "./yours.mjs";
 import "./export.mjs";
+import "./figures.mjs";
 import "./accessibility.mjs";
 import "./docs.mjs";
 import "./rules.mjs";

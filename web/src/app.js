@@ -43,6 +43,7 @@ class App {
         this.run = null;
         this.pinned = null;
         this.yours = null; // { name, tensors }: what other code made of the request
+        this.comparison = null; // in a self-contained copy: what the server found about them
         this.problem = null;
         this.busy = null;
         this.extents = new WeakMap();
@@ -105,8 +106,8 @@ class App {
     }
 
     // Shows a request with the reply that it got earlier.
-    useReply(request, reply, { view = {}, labels = NO_LABELS, items = null, about = "" } = {}) {
-        Object.assign(this, { request, labels, items, about, weights: null, preset: null });
+    useReply(request, reply, { view = {}, labels = NO_LABELS, items = null, about = "", preset = null } = {}) {
+        Object.assign(this, { request, labels, items, about, weights: null, preset });
         Object.assign(this.view, view);
         this.show(new Run(request, reply, { items }));
     }
@@ -322,8 +323,8 @@ class App {
         this.tell("view");
     }
 
-    pin() {
-        this.pinned = { run: this.run, name: this.name, maskReasons: this.maskReasons };
+    pin(run = this.run, name = this.name) {
+        this.pinned = { run, name, maskReasons: new MaskReasons(run) };
         this.tell("view");
     }
 

@@ -9,6 +9,7 @@ import { fontText } from "./figure/font.js";
 import { writeSafetensors } from "./files.js";
 import { bytes } from "./format.js";
 import { plainRequest } from "./request.js";
+import { HELD } from "./restore.js";
 import { shortest } from "./tensor.js";
 
 const PNG_RATIO = 2, CANVAS_SIDE_MAX = 16384, STANDALONE_BYTES_MAX = 64 << 20;
@@ -57,10 +58,11 @@ function csv() {
     return new Blob([lines.join("\n") + "\n"], { type: "text/csv" });
 }
 
-function safetensors(run = app.run) {
-    const { rows, cols } = app.labels, tokens = rows && cols ? { tokens: JSON.stringify({ query: rows, key: cols }) } : {};
+// `more`: tensors beside those of the run.
+function safetensors(more = []) {
+    const { run } = app, { rows, cols } = app.labels, tokens = rows && cols ? { tokens: JSON.stringify({ query: rows, key: cols }) } : {};
     const metadata = run.weightsOnly ? tokens : { ...tokens, ...(run.items && { items: run.items }), applied: JSON.stringify(run.applied), warnings: JSON.stringify(run.warnings), source: JSON.stringify(plainRequest(run.request)) };
-    return writeSafetensors(run.tensors, metadata);
+    return writeSafetensors(new Map([...run.tensors, ...more]), metadata);
 }
 
 async function bytesToBase64(blob) {
@@ -73,18 +75,27 @@ async function bytesToBase64(blob) {
 // A text inside of a <script>, which "</script" would end.
 const inScript = (text) => text.replaceAll("</script", "<\\/script");
 
-// This page with its script, style and numbers in one file that works without a server.
-async function standalone() {
-    const data = safetensors();
+// What a view shows beside the run: the run it is compared with, or the results of other code with what was found about them.
+function heldBeside(view) {
+    const other = view?.other?.(), found = view?.comparison?.(), named = (prefix, tensors) => [...tensors].map(([name, tensor]) => [prefix + name, tensor]);
+    if (other) return { tensors: named(HELD.other, other.run.tensors), state: { other: { name: other.name, request: plainRequest(other.run.request), applied: other.run.applied } } };
+    if (found) return { tensors: named(HELD.yours, app.yours.tensors), state: { yours: { name: app.yours.name, found } } };
+    return { tensors: [], state: {} };
+}
+
+// This page with its script, style, font and numbers in one file that works without a server, and shows what is shown now.
+async function standalone(view) {
+    const beside = heldBeside(view), data = safetensors(beside.tensors);
     if (data.size > STANDALONE_BYTES_MAX) throw new Error(`a page of ${bytes(data.size)} would not open; export safetensors instead`);
     const read = async (selector, attribute) => (await fetch(document.querySelector(selector)[attribute])).text();
     const [script, style] = await Promise.all([read("script[src]", "src"), read("link[rel=stylesheet]", "href")]);
-    const [page, licenses] = await Promise.all(["", "licenses.txt"].map(async (path) => (await fetch(new URL(path, base))).text()));
-    const state = { view: app.view, labels: app.labels, items: app.items, request: app.weights ? null : plainRequest(app.run.request), name: app.name };
+    const [page, licenses] = await Promise.all(["", "licenses.txt"].map(async (path) => (await fetch(new URL(path, base))).text())), font = await fontText();
+    const { preset, about, labels, items, name } = app, request = app.weights ? null : plainRequest(app.run.request);
+    const state = { view: app.view, preset, about, labels, items, name, request, ...beside.state };
     const held = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
     const html = page.replace(/<link rel="icon"[^>]*>\n?/, "").replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
         .replace(/<script type="module"[^>]*><\/script>/, "")
-        .replace("</body>", () => `<script type="application/json" id="standalone-state">${held(state)}</script>\n<script type="application/octet-stream" id="standalone-data">`)
+        .replace("</body>", () => `<script type="application/json" id="standalone-state">${held(state)}</script>\n<script type="application/json" id="standalone-font">${font.replaceAll("<", "\\u003c")}</script>\n<script type="application/octet-stream" id="standalone-data">`)
         .replace("</html>", "");
     const notices = `<script type="text/plain" id="licenses">\n${inScript(licenses)}</script>\n`;
     return new Blob([html, await bytesToBase64(data), "</script>\n", notices, "<script type=\"module\">", inScript(script), "</script>\n</body>\n</html>\n"], { type: "text/html" });

@@ -115,7 +115,7 @@ function showStory() {
     const preset = presetById(app.preset), at = PRESETS.indexOf(preset), change = preset ? changeOf(preset) : "";
     $("headline").textContent = preset?.title ?? "Your request";
     $("story").textContent = preset?.story ?? app.about;
-    $("changed").textContent = change && `Changed from the step before: ${change}.`;
+    $("changed").textContent = app.offline ? "A copy with its numbers; it needs no server." : change && `Changed from the step before: ${change}.`;
     $("step").textContent = preset ? `${at + 1} of ${PRESETS.length}` : "";
     $("preset-back").disabled = at < 1;
     $("preset-next").disabled = at === PRESETS.length - 1;

@@ -6,6 +6,7 @@ import { $, debounce } from "./dom.js";
 import { readSafetensors } from "./files.js";
 import { decode, encode, isLink } from "./permalink.js";
 import { PRESETS, presetById } from "./presets.js";
+import { Run } from "./run.js";
 import { Tensor } from "./tensor.js";
 import { fromLink } from "./yours.js";
 
@@ -46,17 +47,26 @@ async function restoreLink(hash) {
     }
 }
 
-// Self-contained HTML: a copy of the page with the numbers inside. Returns whether this is one.
+// The prefixes of tensors in self-contained HTML that are not the run's own.
+export const HELD = { other: "other.", yours: "yours." };
+
+// Self-contained HTML: a copy of the page with the numbers inside, and with those that the picture compares. Returns whether this is one.
 function restoreStandalone() {
     const held = $("standalone-state");
     if (!held) return false;
-    const { view, labels, items, request, name } = JSON.parse(held.textContent);
-    const bytes = Uint8Array.from(atob($("standalone-data").textContent.trim()), (c) => c.charCodeAt(0)), { tensors, metadata } = readSafetensors(bytes.buffer);
+    const { view, preset, about, labels, items, request, name, other, yours } = JSON.parse(held.textContent);
+    const bytes = Uint8Array.from(atob($("standalone-data").textContent.trim()), (c) => c.charCodeAt(0)), { tensors: all, metadata } = readSafetensors(bytes.buffer);
+    const prefixes = Object.values(HELD), tensors = new Map([...all].filter(([key]) => !prefixes.some((prefix) => key.startsWith(prefix))));
+    const part = (prefix) => new Map([...all].filter(([key]) => key.startsWith(prefix)).map(([key, tensor]) => [key.slice(prefix.length), tensor]));
     app.offline = true;
     document.body.classList.add("offline");
-    const about = `A copy of “${name}” with its numbers; it needs no server.`;
+    if (other) {
+        app.pin(new Run(other.request, { tensors: part(HELD.other), applied: other.applied }), other.name);
+        view.compare = "pinned";
+    }
+    if (yours) Object.assign(app, { yours: { name: yours.name, tensors: part(HELD.yours) }, comparison: yours.found });
     if (!request) app.useWeights(tensors.get("weights"), { name, labels, view, about });
-    else app.useReply(request, { tensors, applied: JSON.parse(metadata.applied), warnings: JSON.parse(metadata.warnings) }, { labels, items, view, about });
+    else app.useReply(request, { tensors, applied: JSON.parse(metadata.applied), warnings: JSON.parse(metadata.warnings) }, { labels, items, view, about, preset });
     return true;
 }
 

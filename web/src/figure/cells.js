@@ -74,7 +74,7 @@ function hatchPattern(context, step) {
 
 // A pixel covers several cells where there are too many, and shows the number of the largest size; else a cell has a whole number of pixels.
 function bitmap(picture, { i0, i1, j0, j1 }, width, height) {
-    const level = (cells) => Math.max(0, Math.ceil(Math.log2(cells / BITMAP_SIDE_MAX))), levelX = level(j1 - j0), levelY = level(i1 - i0);
+    const level = (cells, size) => Math.max(0, Math.ceil(Math.log2(cells / Math.min(BITMAP_SIDE_MAX, 2 * size)))), levelX = level(j1 - j0, width), levelY = level(i1 - i0, height);
     const pixels = (cells, size) => Math.max(1, Math.round((2 * size) / cells)), kx = pixels((j1 - j0) / (1 << levelX), width), ky = pixels((i1 - i0) / (1 << levelY), height);
     const canvas = document.createElement("canvas"), context = canvas.getContext("2d"), tiles = new TileCache(picture, TILE_MAX);
     const scaleX = kx / (1 << levelX), scaleY = ky / (1 << levelY), spanX = TILE_MAX << levelX, spanY = TILE_MAX << levelY;
@@ -88,7 +88,7 @@ function bitmap(picture, { i0, i1, j0, j1 }, width, height) {
             const tile = tiles.make(levelX, levelY, left / spanX, top / spanY);
             context.drawImage(tile, (left - j0) * scaleX, (top - i0) * scaleY, tile.width * kx, tile.height * ky);
         }
-    return tag("image", { width, height, preserveAspectRatio: "none", style: "image-rendering:pixelated", "xlink:href": canvas.toDataURL("image/png") });
+    return tag("image", { width, height, preserveAspectRatio: "none", "image-rendering": "pixelated", "xlink:href": canvas.toDataURL("image/png") });
 }
 
 // `region`: rows i0 to i1, columns j0 to j1, the ends excluded. `many`: cells are drawn as a bitmap, as they are one of many matrices.

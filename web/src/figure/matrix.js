@@ -5,7 +5,7 @@ import { QUIET, SMALL_SIZE, TITLE_SIZE, moved, text } from "./block.js";
 import { cells } from "./cells.js";
 import { textWidth } from "./font.js";
 
-const CELL_MAX = 36, CELL_STRETCH_BELOW = 8, LABEL_CHARACTERS = 28, LABEL_GAP = 5, LABEL_ANGLE = -50;
+const CELL_MAX = 36, CELL_STRETCH_BELOW = 8, LABEL_CHARACTERS = 28, LABEL_GAP = 5, AXIS_GAP = 9, LABEL_ANGLE = -50;
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000];
 
 export const labelOf = (labels, i) => (labels?.[i] === undefined ? String(i) : cut(visible(labels[i]), LABEL_CHARACTERS));
@@ -57,10 +57,10 @@ export function matrixBlock(picture, { side, region = wholeOf(picture.matrix), a
     const titleHeight = title ? TITLE_SIZE + 6 : 0, titleAt = (x) => (title ? text(x, TITLE_SIZE / 2, title, { size: TITLE_SIZE }) : ""), titleWidth = title ? textWidth(title, TITLE_SIZE) : 0;
     if (!axes) return { width: Math.max(width, titleWidth), height: titleHeight + height, left: 0, top: titleHeight, plotWidth: width, plotHeight: height, body: titleAt(0) + moved(0, titleHeight, plot) };
     const names = rows ? rowNames(picture, region, ch) : null, columns = columnNames(picture, region, cw), { rows: rowAxis, cols: columnAxis } = axes;
-    const left = names ? Math.ceil(Math.max(names.width, textWidth(rowAxis, SMALL_SIZE)) + LABEL_GAP) : 0, axisHeight = SMALL_SIZE + 8;
+    const left = names ? Math.ceil(Math.max(names.width + LABEL_GAP, textWidth(rowAxis, SMALL_SIZE) + AXIS_GAP)) : 0, axisHeight = SMALL_SIZE + 8;
     const top = Math.ceil(titleHeight + axisHeight + columns.height + LABEL_GAP), end = Math.max(width + columns.beyond, textWidth(columnAxis, SMALL_SIZE), titleWidth);
     const body = titleAt(left) + text(left, titleHeight + SMALL_SIZE / 2, columnAxis, { size: SMALL_SIZE, fill: QUIET }) + columns.at(left, top)
-        + (names ? text(left - LABEL_GAP, top - LABEL_GAP - SMALL_SIZE / 2 + 1, rowAxis, { size: SMALL_SIZE, anchor: "end", fill: QUIET }) + names.at(left, top) : "")
+        + (names ? text(left - AXIS_GAP, top - LABEL_GAP - SMALL_SIZE / 2 + 1, rowAxis, { size: SMALL_SIZE, anchor: "end", fill: QUIET }) + names.at(left, top) : "")
         + moved(left, top, plot);
     return { width: left + end, height: top + height + 1, left, top, plotWidth: width, plotHeight: height, body };
 }

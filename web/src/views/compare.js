@@ -117,7 +117,7 @@ export function create(host) {
 
     return {
         stages: true,
-        other: () => (strip.hidden ? null : shown),
+        other: () => (strip.hidden ? null : { run: shown.run, name: shown === app.pinned ? shown.name : `the same with ${shown.name}` }),
         figure() {
             if (strip.hidden || !panels[0].map.picture) return null;
             const { stage } = panels[0].map.picture, names = ["A", "B", "B − A"].map((name, at) => ({ name, bar: at < 2 ? barName(stage) : "difference" }));

@@ -42,6 +42,7 @@ export function create(host) {
     let compared = null; // { run, yours, pairs, reply }
     async function reply() {
         const { run, yours, view } = app;
+        if (app.offline) return app.comparison;
         if (compared?.run === run && compared.yours === yours && compared.pairs === view.pairs) return compared.reply;
         const found = await app.busyWith("Comparing", (signal) => compareWith(run.request, Object.fromEntries(yours.tensors), { pairs: view.pairs }, signal));
         if (!found) return null;
@@ -62,7 +63,7 @@ export function create(host) {
         return h("li", {}, h("p", {}, h("code", {}, found.names.join(" + ")), ` ${found.sentence}`),
             found.rows_equal < 1 && h("p", { class: "hint" }, `Rows equal under it: ${percent(found.rows_equal)}.`),
             others.length > 0 && h("p", { class: "hint" }, `Not to be told here from ${others.join(", ")}; ${found.told_apart_by} would.`),
-            found.changes && all.verdict !== "unexplained" && h("button", { type: "button", class: "apply", onclick: () => apply(found) }, "Apply to the request"));
+            found.changes && all.verdict !== "unexplained" && !app.offline && h("button", { type: "button", class: "apply", onclick: () => apply(found) }, "Apply to the request"));
     }
 
     function showFigures({ as_asked: asked }) {
@@ -114,7 +115,7 @@ export function create(host) {
     return {
         render() {
             pairs.checked = app.view.pairs;
-            if (app.run.weightsOnly || app.offline) return showNone(app.offline ? "Comparing needs the server." : "Choose a request first: these are weights alone.");
+            if (app.run.weightsOnly || (app.offline && !app.comparison)) return showNone(app.offline ? "Comparing needs the server." : "Choose a request first: these are weights alone.");
             if (!app.yours) return showNone("Drop the output or the weights that your code computed from this request: .npy, .safetensors or .json. attnd says which convention makes them differ.");
             showChecks();
             reply().then((found) => {
@@ -124,6 +125,7 @@ export function create(host) {
             });
             return true;
         },
+        comparison: () => (figure.hidden ? null : compared?.reply),
         figure: () => !figure.hidden && { kind: "maps", panels: [{ picture: map.picture, bar: "difference" }], title: titleOf(map.picture.stage), caption: `${caption.textContent} ${verdict.textContent}` },
         cell() {
             map.point(map.hover, app.view.cell);
