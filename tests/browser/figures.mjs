@@ -51,7 +51,7 @@ test("PNG and SVG show the same cells, with axes, bar and caption, on white in d
     ok(cell, "weight 1 in viridis");
     near(await pixel(page, png, 2 * (12 + Number(left) + 4), 2 * (12 + Number(top) + 4)), [253, 231, 37, 255], 3, "weight 1");
     near(await pixel(page, png, 2, 2), [255, 255, 255, 255], 0, "paper");
-    has(texts, "keys →", "queries ↓", "weight", "0.23", "Attention weights, item 0", "8 queries, 8 keys. Hatched: masked. Notebook head. Scale 1, causal");
+    has(texts, "keys →", "queries ↓", "sum", "weight", "0.23", "Attention weights, item 0", "8 queries, 8 keys. Hatched: masked. Notebook head. Scale 1, causal");
     await after(page, () => page.selectOption("#mode", "row"));
     ok(/fill="rgb\(253,231,37\)"[^>]*><title>7 → 6: 0\.2423/.test(await read(page, "svg")), "the largest of row 7, per row");
     await useStage(page, "scores");

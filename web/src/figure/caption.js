@@ -2,6 +2,7 @@
 
 import { app } from "../app.js";
 import { conventions } from "../conventions.js";
+import { phrase } from "../locks.js";
 import { REASONS } from "../mask_reasons.js";
 import { presetById } from "../presets.js";
 import { MEAN, ROLLOUT, STAGES, VALUE_WEIGHTS } from "../run.js";
@@ -29,10 +30,17 @@ export const titleOf = (stage, head) => [captionOf(stage), placeName(head)].filt
 
 const span = (name, from, to, all) => (from === 0 && to === all ? `${all} ${name}` : `${name} ${from} to ${to - 1} of ${all}`);
 
+// Which tokens are locked, in a sentence; empty without any.
+export function lockedCaption() {
+    const { queries, keys } = app.view, of = (name, labels, list) => (list.length ? [`${name} ${phrase(labels, list)}`] : []);
+    const all = [...of("queries", app.labels.rows, queries), ...of("keys", app.labels.cols, keys)];
+    return all.length ? ` Not faded: ${all.join(", ")}.` : "";
+}
+
 // How many queries and keys there are, or which of them are shown, and how masked cells look.
 export function mapCaption({ matrix: { rows, cols }, stage, reasonBits, hidesMasked }, { i0, i1, j0, j1 } = { i0: 0, i1: rows, j0: 0, j1: cols }, masked = "Hatched: masked.") {
     const columns = stage === "output" ? "dimensions" : "keys";
-    return `${span("queries", i0, i1, rows)}, ${span(columns, j0, j1, cols)}.`.replace(/^\w/, (letter) => letter.toUpperCase()) + (hidesMasked && reasonBits ? ` ${masked}` : "");
+    return `${span("queries", i0, i1, rows)}, ${span(columns, j0, j1, cols)}.`.replace(/^\w/, (letter) => letter.toUpperCase()) + (hidesMasked && reasonBits ? ` ${masked}` : "") + lockedCaption();
 }
 
 // The mask's reasons with their colours, where they are shown.

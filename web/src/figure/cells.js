@@ -3,12 +3,13 @@
 
 import { pixel } from "../color.js";
 import { number, short } from "../format.js";
+import { gapsOf, isAny, runsOf } from "../locks.js";
 import { isMasked } from "../mask_reasons.js";
 import { TILE_MAX, TileCache } from "../tile_cache.js";
 import { PAPER, RULE, escape, round, tag, text } from "./block.js";
 import { textWidth } from "./font.js";
 
-const VECTOR_CELLS_MAX = 128 * 128, BITMAP_SIDE_MAX = 1024, HATCHED = "#f3f4f6", HATCH = "#b9bfca";
+const VECTOR_CELLS_MAX = 128 * 128, BITMAP_SIDE_MAX = 1024, HATCHED = "#f3f4f6", HATCH = "#b9bfca", LOCKED = "#0b57b5", FADE = 0.78;
 const LINES_CELL_MIN = 8, HATCH_STEP = 6, NUMBER_SIZES = [11, 10, 9, 8], NUMBER_MARGIN = 4;
 
 // A pixel of a tile as attributes.
@@ -91,9 +92,18 @@ function bitmap(picture, { i0, i1, j0, j1 }, width, height) {
     return tag("image", { width, height, preserveAspectRatio: "none", "image-rendering": "pixelated", "xlink:href": canvas.toDataURL("image/png") });
 }
 
+// White over cells of tokens that are not locked, and frames where locked queries meet locked keys.
+function faded({ locked }, { i0, i1, j0, j1 }, cw, ch) {
+    if (!locked || !isAny(locked)) return "";
+    const within = (runs, first, end) => runs.map(([a, b]) => [Math.max(a, first) - first, Math.min(b, end) - first]).filter(([a, b]) => a < b);
+    const boxes = (down, across, attributes) => within(down, i0, i1).flatMap(([top, bottom]) => within(across, j0, j1).map(([left, right]) =>
+        tag("rect", { x: left * cw, y: top * ch, width: (right - left) * cw, height: (bottom - top) * ch, ...attributes }))).join("");
+    return boxes(gapsOf(locked.queries, i1), gapsOf(locked.keys, j1), { fill: PAPER, "fill-opacity": FADE }) + boxes(runsOf(locked.queries), runsOf(locked.keys), { fill: "none", stroke: LOCKED, "stroke-width": 1.5 });
+}
+
 // `region`: rows i0 to i1, columns j0 to j1, the ends excluded. `many`: cells are drawn as a bitmap, as they are one of many matrices.
 export function cells(picture, region, cw, ch, labelOf, many = false) {
     const rows = region.i1 - region.i0, cols = region.j1 - region.j0, width = cols * cw, height = rows * ch;
     const body = many || rows * cols > VECTOR_CELLS_MAX ? bitmap(picture, region, width, height) : rectangles(picture, region, cw, ch, labelOf);
-    return body + tag("rect", { width, height, fill: "none", stroke: RULE, "stroke-width": 0.75 });
+    return body + faded(picture, region, cw, ch) + tag("rect", { width, height, fill: "none", stroke: RULE, "stroke-width": 0.75 });
 }

@@ -14,6 +14,7 @@ import { legendBlock } from "./legend.js";
 import { linesBlock } from "./lines.js";
 import { cellSize, matrixBlock, wholeOf } from "./matrix.js";
 import { barBelow, barBeside } from "./scale_bar.js";
+import { withSums } from "./sums.js";
 import { tableBlock } from "./table.js";
 
 const MARGIN = 12, GAP = 16, APART = 10, CAPTION_WIDTH_MIN = 420, CAPTION_WIDTH_MAX = 760;
@@ -25,7 +26,8 @@ const onPaper = (picture) => ({ ...picture, scale: picture.scale.onPaper() });
 const barLabel = (scale, label) => [label, scale.about, scale.mode === "log" && "log scale"].filter(Boolean).join(", ");
 
 function mapAlone({ picture: shown, title, region, bar }) {
-    const picture = onPaper(shown), map = matrixBlock(picture, { side: SIDE_ALONE, region, axes: axisNames(picture), title });
+    const picture = onPaper(shown), whole = region ?? wholeOf(picture.matrix), size = cellSize(whole, SIDE_ALONE);
+    const map = withSums(matrixBlock(picture, { region: whole, size, axes: axisNames(picture), title }), picture, whole, size);
     return row([map, barBeside(picture.scale, Math.max(60, Math.min(map.plotHeight, BAR_BESIDE_MAX)), barLabel(picture.scale, bar))], GAP);
 }
 
