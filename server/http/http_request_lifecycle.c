@@ -192,6 +192,9 @@ static enum MHD_Result read_head(struct http_request *request, const struct requ
     switch (router_find(request->method, request->target, &request->service->files, &request->route, &allow, &err)) {
     case ROUTER_FOUND:
         return follow_route(request);
+    case ROUTER_MOVED:
+        request->call.reply = (struct api_reply){.status = MHD_HTTP_PERMANENT_REDIRECT};
+        return reply_early(request);
     case ROUTER_OPTIONS:
         request->call.reply = (struct api_reply){.status = MHD_HTTP_NO_CONTENT, .allow = allow};
         return reply_early(request);

@@ -20,6 +20,7 @@ static struct response response_of(const struct http_request *request)
         .trace = &request->trace,
         .file = request->representation != NULL ? request->route->file : NULL,
         .representation = request->representation,
+        .moved_to = reply->status == MHD_HTTP_PERMANENT_REDIRECT ? request->route->file : NULL,
         .cors_origin = request->service->options->cors_origin,
         .preflight_method = request->head.preflight_method,
         .is_gzip = request->reply_is_gzip,

@@ -22,6 +22,7 @@ struct response_head {
     char retry_after[16];
     char keep_alive[40];
     char trace_response[TRACE_RESPONSE_BYTES_MAX];
+    char location[STATIC_PATH_BYTES_MAX + sizeof ".."];
 };
 
 static void add(struct response_head *head, const char *name, const char *value)
@@ -119,6 +120,10 @@ static void fill_head(struct response_head *head, const struct response *respons
         add(head, "traceresponse", head->trace_response);
     }
     add(head, "X-Content-Type-Options", "nosniff");
+    if (response->moved_to != NULL) { /* relative, as a proxy may serve the page below a path of its own */
+        (void)snprintf(head->location, sizeof head->location, "..%s", response->moved_to->path);
+        add(head, "Location", head->location);
+    }
     if (response->file != NULL)
         add_file_headers(head, response);
     else

@@ -19,6 +19,7 @@ struct response {
     const struct trace_context *trace;
     const struct static_file *file;                     /* the reply is this file; NULL: it is not */
     const struct static_representation *representation; /* of the file */
+    const struct static_file *moved_to;                 /* of a redirect; NULL: it is none */
     const char *cors_origin;                            /* --cors-origin; NULL: none */
     const char *preflight_method;                       /* Access-Control-Request-Method; NULL where absent */
     bool is_gzip;                                       /* the body is compressed */

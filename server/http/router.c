@@ -128,6 +128,20 @@ static void set_not_found(const struct static_files *files, const char *path, st
                     nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest, list);
 }
 
+/* The page whose path is this one without the slash at its end; NULL: there is none. */
+static const struct route *page_without_slash(const char *path, const struct static_files *files)
+{
+    size_t length = strcspn(path, "?");
+    if (length < 3 || path[length - 1] != '/')
+        return NULL;
+    for (size_t i = 0; i < files->count; i++) {
+        const struct route *route = &files->files[i].route;
+        if (!route->unlisted && strncmp(path, route->path, length - 1) == 0 && route->path[length - 1] == '\0')
+            return route;
+    }
+    return NULL;
+}
+
 enum router_outcome router_find(const char *method, const char *target, const struct static_files *files,
                                 const struct route **ret_route, const char **ret_allow, struct error *err)
 {
@@ -153,6 +167,11 @@ enum router_outcome router_find(const char *method, const char *target, const st
             return ROUTER_ERROR;
         }
         other_method = route;
+    }
+    const struct route *page = page_without_slash(path, files);
+    if (page != NULL && method_is(method, page)) {
+        *ret_route = page;
+        return ROUTER_MOVED;
     }
     if (other_method == NULL) {
         set_not_found(files, path, err);

@@ -10,7 +10,8 @@
 struct static_files;
 
 enum router_outcome {
-    ROUTER_FOUND,   /* *ret_route leads on */
+    ROUTER_FOUND, /* *ret_route leads on */
+    ROUTER_MOVED, /* the path is that of a page, *ret_route, with a slash behind it, where the page's relative links would break */
     ROUTER_OPTIONS, /* OPTIONS: the reply is the Allow header */
     ROUTER_ERROR,   /* err says why: not_found, method; invalid, a field in the path's query */
 };

@@ -1,8 +1,9 @@
 /* static.h: the files of the web UI, read into memory as the daemon starts: serving them touches no disk, and a request's path
  * is compared with those that were found, never opened.
  *
- * Paths    DIR/index.html is "/", DIR/docs.html "/docs", DIR/assets/app.js "/assets/app.js". Names that start with a dot,
- *          links, and anything but files and folders are skipped. NAME.gz beside NAME is its compressed representation.
+ * Paths    DIR/index.html is "/", DIR/docs.html "/docs", to which "/docs/" redirects, and DIR/assets/app.js "/assets/app.js". Names
+ *          that start with a dot, links, and anything but files and folders are skipped. NAME.gz beside NAME is its compressed
+ *          representation.
  * Caching  names under /assets/ hold their content's hash, so browsers may keep them for ever; the rest is revalidated with
  *          If-None-Match.
  * Threads  read-only once loaded. */

@@ -100,14 +100,29 @@ static void check_compressed(const struct attnd *attnd)
 
 static void check_left_out(const struct attnd *attnd)
 {
-    static const char *const paths[] = {"/.secret", "/link.txt",      "/pipe.txt",    "/assets",         "/assets/app.js.gz",
-                                        "/docs/",   "/../etc/passwd", "/%2e%2e/x",    "/assets/../docs", "/docs.html",
-                                        "//docs",   "/index.html",    "/assets/app.j"};
+    static const char *const paths[] = {"/.secret", "/link.txt",      "/pipe.txt",     "/assets",         "/assets/app.js.gz",
+                                        "/docs//",  "/../etc/passwd", "/%2e%2e/x",     "/assets/../docs", "/docs.html",
+                                        "//docs",   "/index.html",    "/assets/app.j", "/assets/app.js/", "//"};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         struct reply reply = get(attnd, paths[i], NULL);
         assert_problem(&reply, 404);
         reply_done(&reply);
     }
+}
+
+static void check_moved(const struct attnd *attnd)
+{
+    static const char *const paths[] = {"/docs/", "/docs/?q=1"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct reply reply = get(attnd, paths[i], NULL);
+        assert_int_equal(reply.status, 308);
+        assert_string_equal(reply_header(&reply, "Location"), "../docs");
+        assert_int_equal(reply.body_bytes, 0);
+        reply_done(&reply);
+    }
+    struct reply reply = request_send(attnd, &(struct request){.method = "POST", .path = "/docs/"});
+    assert_problem(&reply, 404);
+    reply_done(&reply);
 }
 
 static void test_pages(void **state)
@@ -122,6 +137,7 @@ static void test_pages(void **state)
     check_conditional(attnd);
     check_compressed(attnd);
     check_left_out(attnd);
+    check_moved(attnd);
 
     /* Read at the start, once. */
     write_file("index.html", "changed");
