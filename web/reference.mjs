@@ -3,7 +3,7 @@
 import { deflateRawSync } from "node:zlib";
 import { Scalar, isCollection, parseDocument, visit } from "yaml";
 import { html, joined, json, prose, words } from "./html.mjs";
-import { Schemas, field, schemaLink } from "./schemas.mjs";
+import { Schemas, schemaLink } from "./schemas.mjs";
 
 const METHODS = ["get", "post"];
 
@@ -39,7 +39,7 @@ class Reference {
 
     // ---- an endpoint ----
 
-    operation({ method, path, operationId, summary, description, security, parameters = [], requestBody, responses }) {
+    operation({ method, path, operationId, tags, summary, description, security, parameters = [], requestBody, responses }) {
         const replies = Object.entries(responses).map(([status, response]) => [status, this.resolve(response)]);
         const asked = Object.values(requestBody?.content ?? {}).flatMap(({ examples = {} }) => Object.entries(examples));
         return html`<section class="operation" id="${operationId}">
@@ -47,16 +47,18 @@ class Reference {
 <p class="summary">${summary}</p>
 ${prose(description)}
 ${security?.length === 0 && html`<p class="quiet">Open: needs no key.</p>`}
-${parameters.length > 0 && html`<h4>Headers</h4><dl class="fields">${parameters.map((parameter) => this.header(this.resolve(parameter)))}</dl>`}
+${parameters.length > 0 && html`<h4>Headers</h4><dl class="fields">${parameters.map((parameter) => this.header(operationId, this.resolve(parameter)))}</dl>`}
 ${requestBody && html`<h4>Body</h4>${this.content(requestBody.content)}`}
 ${asked.length > 0 && html`<h4>Examples</h4>${asked.map(([name, example]) => this.example(path, name, example, replies))}`}
+${!tags.includes("page") && html`<div class="try" data-method="${method.toUpperCase()}" data-path="${path.slice(1)}"></div>`}
 <h4>Replies</h4>
-${replies.map(([status, response]) => this.reply(status, response, new Set(asked.map(([name]) => name))))}
+${replies.map(([status, response]) => this.reply(operationId, status, response, new Set(asked.map(([name]) => name))))}
 </section>`;
     }
 
-    header({ name, schema, required, description }) {
-        return field(name, schema, required, description);
+    // `path`: whose header it is.
+    header(path, { name, schema, required, description }) {
+        return this.schemas.field(path, name, schema, required, description);
     }
 
     content(content) {
@@ -69,16 +71,16 @@ ${replies.map(([status, response]) => this.reply(status, response, new Set(asked
         const answers = replies.flatMap(([status, { content = {} }]) =>
             Object.values(content).filter(({ examples }) => examples?.[name]).map(({ examples }) => [status, examples[name].value]));
         return html`<details class="example"><summary>${summary ?? name}</summary>
-<p class="caption">Request${path === "/attention" && html` <a href="${permalink(value)}">Open in the page</a>`}</p><pre>${json(value)}</pre>
+<p class="caption">Request${path === "/attention" && html` <a href="${permalink(value)}">Open in the page</a>`}</p><pre class="request">${json(value)}</pre>
 ${answers.map(([status, text]) => html`<p class="caption">Reply ${badge(status)}</p><pre>${json(text)}</pre>`)}</details>`;
     }
 
-    reply(status, { description, headers = {}, content = {} }, paired) {
+    reply(operationId, status, { description, headers = {}, content = {} }, paired) {
         const examples = Object.entries(content).flatMap(([type, { example, examples: named = {} }]) =>
             [...(example ? [example] : []), ...Object.entries(named).filter(([name]) => !paired.has(name)).map(([, { value }]) => value)]
                 .map((text) => (type.includes("json") ? json(text) : text)));
         return html`<details class="reply"><summary>${badge(status)} <span>${words(description)}</span></summary>
-${Object.keys(headers).length > 0 && html`<p class="caption">Headers</p><dl class="fields">${Object.entries(headers).map(([name, header]) => this.header({ name, ...this.resolve(header) }))}</dl>`}
+${Object.keys(headers).length > 0 && html`<p class="caption">Headers</p><dl class="fields">${Object.entries(headers).map(([name, header]) => this.header(`${operationId}.${status}`, { name, ...this.resolve(header) }))}</dl>`}
 ${this.content(content)}${examples.map((example) => html`<p class="caption">Example</p><pre>${example}</pre>`)}</details>`;
     }
 

@@ -1,6 +1,7 @@
 // schemas.mjs: JSON Schema, as far as openapi.yaml uses it, as markup: types, fields with their meaning, whole schemas.
 //
-// A named schema is shown once, at #schema-NAME, where it first appears; after that, and within types, as a link.
+// A named schema is shown once, at #schema-NAME, where it first appears; after that, and within types, as a link. Each field has an
+// anchor: the path to it, as #AttentionRequest.rope.style.
 
 import { html, joined, prose, words } from "./html.mjs";
 
@@ -47,17 +48,6 @@ function innerObjects(schema) {
     return [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.items ? [schema.items] : [])].flatMap(innerObjects);
 }
 
-// A schema may be true, which any value fits.
-function fields({ properties, required = [] }) {
-    return html`<dl class="fields">${Object.entries(properties).map(([name, schema]) =>
-        field(name, schema === true ? { type: "any value" } : schema, required.includes(name)))}</dl>`;
-}
-
-export function field(name, schema, required, description = schema.description) {
-    return html`<div><dt><code>${name}</code>${required && html` <span class="required">required</span>`}</dt>
-        <dd>${typeLine(schema)}${description && html`<span class="meaning">${words(description)}</span>`}${innerObjects(schema).map(fields)}</dd></div>`;
-}
-
 // ---- schemas with names ----
 
 const needs = (names) => joined(names.map(code), ", ");
@@ -73,6 +63,28 @@ export class Schemas {
     constructor(schemas) {
         this.schemas = schemas;
         this.shown = new Set();
+        this.anchors = new Set();
+    }
+
+    // Alternatives may have fields of the same name: the later ones are numbered.
+    anchor(path) {
+        let free = path;
+        for (let n = 2; this.anchors.has(free); n++) free = `${path}-${n}`;
+        this.anchors.add(free);
+        return free;
+    }
+
+    // `path`: where the field is, for its anchor.
+    field(path, name, schema, required, description = schema.description) {
+        const anchor = this.anchor(`${path}.${name}`);
+        return html`<div id="${anchor}"><dt><a class="anchor" href="#${anchor}"><code>${name}</code></a>${required && html` <span class="required">required</span>`}</dt>
+        <dd>${typeLine(schema)}${description && html`<span class="meaning">${words(description)}</span>`}${innerObjects(schema).map((inner) => this.fields(`${path}.${name}`, inner))}</dd></div>`;
+    }
+
+    // A schema may be true, which any value fits.
+    fields(path, { properties, required = [] }) {
+        return html`<dl class="fields">${Object.entries(properties).map(([name, schema]) =>
+            this.field(path, name, schema === true ? { type: "any value" } : schema, required.includes(name)))}</dl>`;
     }
 
     // The whole schema if it is named and has not been shown; otherwise its type.
@@ -85,7 +97,7 @@ export class Schemas {
 
     body(name) {
         const schema = this.schemas[name], objects = innerObjects(schema);
-        return html`<p class="schema-name"><code>${name}</code> ${schema.type !== "object" && typeLine(schema)}</p>${prose(schema.description)}${forms(schema)}${objects.map(fields)}`;
+        return html`<p class="schema-name"><code>${name}</code> ${schema.type !== "object" && typeLine(schema)}</p>${prose(schema.description)}${forms(schema)}${objects.map((inner) => this.fields(name, inner))}`;
     }
 
     // The named schemas that have not been shown.

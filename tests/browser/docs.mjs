@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ARTEFACTS, TOP, equal, near, ok, open, stickingOut, test, violations, world } from "./harness.mjs";
+import { ARTEFACTS, TOP, equal, near, ok, open, readJson, stickingOut, test, violations, world } from "./harness.mjs";
 
 const text = readFileSync(join(TOP, "openapi.yaml"), "utf8");
 const between = (from, to) => text.slice(text.indexOf(from), to ? text.indexOf(to) : undefined);
@@ -17,11 +17,11 @@ test("the API reference has every path, schema, field, reply and example of open
     const schemas = names(between("\n  schemas:"), 4);
     equal(sorted(await page.$$eval(".schema", (all) => all.map(({ id }) => id))), sorted(schemas.map((name) => `schema-${name}`)), "schemas");
     const fields = names(between("\n    AttentionRequest:", "\n    ResultName:"), 8);
-    equal(await texts(page, "#schema-AttentionRequest > .fields > div > dt > code"), fields, "the request's fields");
+    equal(await texts(page, "#schema-AttentionRequest > .fields > div > dt code"), fields, "the request's fields");
     equal(await texts(page, "#attention .reply > summary > .status"), ["200", "400", "401", "405", "408", "413", "415", "422", "500", "503"], "replies");
     const requests = between("\n  /attention:", "\n  /health/live:").split("      responses:")[0];
     equal((await texts(page, "#attention .example > summary")).length, names(requests, 14).length, "examples");
-    equal(await texts(page, "#schema-AttentionRequest > .fields > div:has(> dt > code:text-is('softcap')) .type"), ["number, above 0"], "a limit");
+    equal(await texts(page, "#schema-AttentionRequest > .fields > div:has(> dt code:text-is('softcap')) .type"), ["number, above 0"], "a limit");
 });
 
 test("in the API reference anchors are unique, and every link leads to one", async (t) => {
@@ -86,6 +86,40 @@ test("the API reference can be read without scripts, and has the page's theme wi
     const page = await open(t);
     await page.click("#theme");
     await page.click("a[href=docs]");
-    await page.waitForSelector("#attention");
+    await page.waitForFunction(() => document.getElementById("theme").textContent !== "Theme");
     equal(await page.evaluate(() => [document.documentElement.dataset.theme, document.getElementById("theme").textContent]), ["dark", "Dark"], "theme");
+});
+
+test("in the API reference each field has an address, search finds it, examples are copied and tried", async (t) => {
+    t.expect(/status of 422/);
+    const page = await openDocs(t), visible = (selector) => page.locator(selector).evaluate((element) => element.checkVisibility());
+    await page.keyboard.press("/");
+    await page.keyboard.type("max_distance");
+    equal(await texts(page, "#found a > :first-child"), ["max_distance", "max_distance", "relative_bias"], "found, by name before by what is said");
+    ok(!(await page.isVisible("#contents h2")), "instead of the contents");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => location.hash === "#AttentionRequest.relative_bias.max_distance");
+    ok(await visible("[id='AttentionRequest.relative_bias.max_distance']"), "there");
+    await page.focus("#search");
+    await page.keyboard.press("Escape");
+    ok(await page.isVisible("#contents h2"), "the contents again");
+
+    const part = page.locator("#attention .try"), pre = part.locator(".reply-part pre");
+    await part.getByRole("button", { name: "Try it" }).click();
+    await part.getByRole("combobox").selectOption("1");
+    await part.getByRole("button", { name: "Send" }).click();
+    await pre.waitFor();
+    const { head } = readJson("tests/conformance/notebook.json"), { weights } = JSON.parse(await pre.textContent());
+    near(weights[0], head.weights_batch0, 0.5e-4 + 1e-9, "the notebook's head");
+    await part.getByRole("textbox").fill("{\"seed\": 1}");
+    await page.keyboard.press("Control+Enter");
+    await page.waitForFunction(() => document.querySelector("#attention .reply-part .status")?.textContent.startsWith("422"));
+    ok(JSON.parse(await pre.textContent()).detail, "an error in the server's words");
+    await part.getByRole("button", { name: "As curl" }).click();
+    await part.locator("pre").first().locator("xpath=..").getByRole("button").click();
+    equal(await page.evaluate(() => navigator.clipboard.readText()), `curl '${world.url}attention' -H 'Content-Type: application/json' -d '{"seed": 1}'`, "copied");
+    await page.setViewportSize({ width: 390, height: 844 });
+    equal([await stickingOut(page), await violations(page, ["wcag2a"])], [0, []], "on a phone: pixels too wide, axe");
+    await page.goto(`${world.url}docs/`);
+    equal(page.url(), `${world.url}docs`, "a slash at the end");
 });

@@ -1,28 +1,14 @@
 // api.js: talks to attnd. Tensors travel as safetensors where they are large, in both directions.
 
 import { readSafetensors, writeSafetensors } from "./files.js";
+import { keyHeader } from "./key.js";
 import { plainRequest, withoutReturn } from "./request.js";
 import { Tensor, parseJson, tensorFromJson } from "./tensor.js";
 
 const BINARY = "application/x-safetensors";
 const JSON_NUMBERS_MAX = 4096; // a request with more numbers is sent as safetensors
 
-let key = null;
-try {
-    key = sessionStorage.getItem("attnd-key");
-} catch { /* without storage the page asks for the key again */ }
-
-export const hasKey = () => key !== null;
-
 export const base = new URL("./", document.baseURI);
-
-export function setKey(text) {
-    key = text || null;
-    try {
-        if (key) sessionStorage.setItem("attnd-key", key);
-        else sessionStorage.removeItem("attnd-key");
-    } catch { /* as above */ }
-}
 
 // An error reply in the server's words: the fields of RFC 9457.
 export class Problem extends Error {
@@ -91,8 +77,7 @@ async function readProblem(response) {
 
 // Sends a body. Throws Problem, or an AbortError where `signal` cancels it.
 async function post(path, { type, data }, accept, signal) {
-    const headers = { "Content-Type": type, Accept: accept };
-    if (key) headers["X-API-Key"] = key;
+    const headers = { "Content-Type": type, Accept: accept, ...keyHeader() };
     let response;
     try {
         response = await fetch(new URL(path, base), { method: "POST", headers, body: data, signal });

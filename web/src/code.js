@@ -1,7 +1,8 @@
 // code.js: the request as a curl command, as Python and JavaScript that send it, and as PyTorch that computes the same.
 
 import { app } from "./app.js";
-import { base, hasKey } from "./api.js";
+import { base } from "./api.js";
+import { hasKey } from "./key.js";
 import { pytorch } from "./pytorch.js";
 import { plainRequest } from "./request.js";
 import { python } from "./pytorch_values.js";

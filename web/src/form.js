@@ -3,6 +3,7 @@
 import { FIRST_CELLS, NO_LABELS, app } from "./app.js";
 import { $, debounce, h } from "./dom.js";
 import { BOTH, FIELDS, textOf, valueOf } from "./fields.js";
+import { jsonText } from "./format.js";
 import { openFromModel } from "./help.js";
 import { takeFiles, takeText } from "./input.js";
 import { changedFields, presetById } from "./presets.js";
@@ -169,7 +170,7 @@ function labelsPart() {
 
 function showJson() {
     if (!$("json-part").open || app.weights) return;
-    const text = JSON.stringify(plainRequest(app.request), null, 1).replace(/\[\s+([-\d.,\s"a-zA-Z]*?)\s+\]/g, (_, inner) => `[${inner.replace(/\s+/g, " ")}]`);
+    const text = jsonText(plainRequest(app.request));
     $("json").value = text.length > SHOWN_JSON_CHARACTERS_MAX ? "(too long to show)" : text;
 }
 

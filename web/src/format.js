@@ -22,6 +22,9 @@ export const share = (x) => (Number.isFinite(x) ? percent(x).replace("%", " %").
 
 export const milliseconds = (x) => `${x >= 100 ? Math.round(x) : x >= 10 ? x.toFixed(1) : x.toFixed(2)} ms`;
 
+// JSON with a line for each member and for each row of numbers.
+export const jsonText = (value) => JSON.stringify(value, null, 1).replace(/\[\s+([-\d.,\s"a-zA-Z]*?)\s+\]/g, (_, inner) => `[${inner.replace(/\s+/g, " ")}]`);
+
 export const bytes = (x) => (x >= 1e6 ? `${(x / 1e6).toFixed(1)} MB` : x >= 1e3 ? `${(x / 1e3).toFixed(1)} kB` : `${x} B`);
 
 const VISIBLE = { " ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍" };

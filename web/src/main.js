@@ -1,6 +1,5 @@
 // main.js: starts the page, and wires views, form and keys to the state.
 
-import { setKey } from "./api.js";
 import { app } from "./app.js";
 import { renderApplied, renderControls, renderPlace } from "./controls.js";
 import { $, announce, debounce, h, keepFocus, onFrame } from "./dom.js";
@@ -10,6 +9,7 @@ import { announceLocks, createLocked } from "./locked.js";
 import { KEYS, QUERIES } from "./locks.js";
 import { openHelp } from "./help.js";
 import { listenForFiles } from "./input.js";
+import { setKey } from "./key.js";
 import { PRESETS, changeOf, presetById } from "./presets.js";
 import { begin, saveState } from "./restore.js";
 import { MEAN, ROLLOUT } from "./run.js";
