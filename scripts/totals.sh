@@ -5,6 +5,14 @@
 export CMOCKA_MESSAGE_OUTPUT=TAP
 passed=0 failed=0 skipped=0
 
+# read_cpu FILE: sets cpu_s to the processor seconds of this shell's children that have ended. The shell tells them only to a file.
+read_cpu()
+{
+    times >"$1"
+    # shellcheck disable=SC2034 # for who called
+    cpu_s=$(awk -F '[ms ]+' 'NR == 2 { printf "%.0f", $1 * 60 + $2 + $3 * 60 + $4 }' "$1")
+}
+
 # tap_totals LOG: prints "PASSED FAILED SKIPPED". Tests that were announced and not reported have failed; a runner may
 # announce several groups. What cmocka skips it calls "not ok N # SKIP name".
 tap_totals()
