@@ -7,6 +7,7 @@ import "./numbers.mjs";
 import "./input.mjs";
 import "./views.mjs";
 import "./look.mjs";
+import "./long.mjs";
 import "./yours.mjs";
 import "./export.mjs";
 import "./figures.mjs";

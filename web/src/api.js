@@ -94,13 +94,14 @@ export async function compareWith(request, expected, search, signal) {
     return (await post("attention/compare", body(withoutReturn(request), expected, search), "application/json", signal)).json();
 }
 
-// Computes the results in `names`. Returns { tensors, applied, warnings, timings, elapsedMs, bytes }; throws Problem, or an
-// AbortError where `signal` cancels it.
-export async function compute(request, names, signal) {
-    const begun = performance.now();
-    const response = await post("attention", body({ ...withoutReturn(request), return: names }), `${BINARY}, application/json;q=0.5`, signal);
+// Computes the results in `names`; `fields` say more of what to return: pool, top, select. Returns { tensors, applied, warnings, timings,
+// elapsedMs, bytes, sentBytes }; throws Problem, or an AbortError where `signal` cancels it.
+export async function compute(request, names, signal, fields = {}) {
+    const begun = performance.now(), sent = body({ ...withoutReturn(request), ...fields, return: names });
+    const response = await post("attention", sent, `${BINARY}, application/json;q=0.5`, signal);
     const reply = await readReply(response);
     reply.timings = readTimings(response.headers.get("Server-Timing"));
     reply.elapsedMs = performance.now() - begun;
+    reply.sentBytes = sent.data.size ?? sent.data.length;
     return reply;
 }

@@ -5,12 +5,15 @@
 //   "view"      what is shown, or how, changed           "cell"     the chosen cell changed
 //   "lock"      other tokens are locked                  "zoom"     the heat map panned or zoomed
 //   "busy"      a computation began or ended             "problem"  something failed, or that is over
+//   "parts"     of weights too many to hold: a part arrived, or another is waited for
 
 import { Problem, base, compute } from "./api.js";
 import { AUTO, Scale, extent, scaleFor } from "./color.js";
 import { isAny, locked, sumsOf } from "./locks.js";
 import { MaskReasons } from "./mask_reasons.js";
 import { PRESETS } from "./presets.js";
+import { isLong, overview, withNarrowValues } from "./long.js";
+import { LongRun, layersOf } from "./long_run.js";
 import { cellsOf, namesFor } from "./request.js";
 import { readRequestFile } from "./request_file.js";
 import { MEAN, ROLLOUT, Run, STAGES, VALUE_WEIGHTS } from "./run.js";
@@ -29,6 +32,8 @@ export const VIEW_DEFAULTS = {
 };
 
 const SUMMED = ["weights", VALUE_WEIGHTS]; // the stages whose sums mean something
+
+const runOf = (request, reply, options) => new (reply.tensors.has("pooled_weights") ? LongRun : Run)(request, reply, options);
 
 class App {
     constructor() {
@@ -109,12 +114,13 @@ class App {
     useReply(request, reply, { view = {}, labels = NO_LABELS, items = null, about = "", preset = null } = {}) {
         Object.assign(this, { request, labels, items, about, weights: null, preset });
         Object.assign(this.view, view);
-        this.show(new Run(request, reply, { items }));
+        this.show(runOf(request, reply, { items }));
     }
 
     // No request, no picture.
     clear() {
         this.cancel();
+        this.run?.parts?.stop();
         Object.assign(this, { request: {}, about: "No request.", weights: null, preset: null, items: null, labels: NO_LABELS, run: null });
         Object.assign(this.view, VIEW_DEFAULTS);
         this.tell("request");
@@ -183,20 +189,29 @@ class App {
     async compute() {
         const { request, items } = this;
         if (this.weights) return;
-        const reply = await this.busyWith("Computing", (signal) => compute(request, namesFor(request), signal));
+        const reply = await this.busyWith(...this.firstOf(request));
         if (!reply) return;
         this.clearProblem();
-        this.take(new Run(request, reply, { items }));
+        this.take(runOf(request, reply, { items }));
         await this.need(this.view.stage);
     }
 
+    // The first computation of a request: its text and its task.
+    firstOf(request) {
+        if (!isLong(request)) return ["Computing", (signal) => compute(request, namesFor(request), signal)];
+        const { names, fields } = overview(request);
+        return [`Computing ${fields.pool.join(" × ")} pooled weights of all`, (signal) => compute(withNarrowValues(request), names, signal, fields)];
+    }
+
     take(run) {
+        if (this.run !== run) this.run?.parts?.stop();
         this.run = run;
+        if (run.parts) Object.assign(run, { onParts: () => run === this.run && this.tell("parts") });
         this.maskReasons = new MaskReasons(run);
-        const { L, B, H, Tq, Tk } = run.dims, { view } = this, within = (x, most) => (x === MEAN || (x === ROLLOUT && run.hasRollout) ? x : x === ROLLOUT ? MEAN : Math.min(x, most - 1));
+        const { L, B, H, Tq, Tk } = run.dims, { view } = this, within = (x, most) => (Number.isInteger(x) ? Math.min(x, most - 1) : x === ROLLOUT && run.hasRollout ? x : run.hasMean || !run.long ? MEAN : 0);
         Object.assign(view, { layer: within(view.layer, L), batch: within(view.batch, B), head: within(view.head, H) });
         view.heads = view.heads.filter((head) => head === MEAN || head < H);
-        Object.assign(view, { queries: view.queries.filter((i) => i < Tq), keys: view.keys.filter((j) => j < Tk) });
+        Object.assign(view, { queries: view.queries.filter((i) => i < Tq && !run.long), keys: view.keys.filter((j) => j < Tk && !run.long) });
         if (!run.stages.some(({ name }) => name === view.stage)) view.stage = "weights";
         if (view.cell && (view.cell[0] >= Tq || (view.stage !== "output" && view.cell[1] >= Tk))) view.cell = null;
         this.tell("run");
@@ -204,7 +219,11 @@ class App {
 
     // Fetches the results that the stages' pictures need. Returns whether all are here.
     async need(...stages) {
-        const run = this.run, names = [...new Set(stages.flatMap((stage) => run?.missing(stage) ?? []))];
+        return this.fetchResults([...new Set(stages.flatMap((stage) => this.run?.missing(stage) ?? []))]);
+    }
+
+    async fetchResults(names) {
+        const { run } = this;
         if (!names.length) return true;
         if (this.offline) return false;
         const reply = await this.busyWith(`Fetching ${names.join(", ")}`, (signal) => compute(run.request, names, signal));
@@ -233,7 +252,9 @@ class App {
         this.setLocks({ [side]: list });
     }
 
+    // Of weights too many to hold, nothing adds up rows and columns.
     setLocks(changes) {
+        if (this.run?.long) return;
         Object.assign(this.view, changes);
         this.tell("lock");
     }
@@ -266,7 +287,7 @@ class App {
         if (!this.extents.has(run)) this.extents.set(run, new Map());
         const known = this.extents.get(run);
         if (!known.has(id)) {
-            const matrices = Array.from({ length: run.dims.H }, (_, head) => this.matrix(stage, head, run, place)).filter(Boolean);
+            const matrices = Array.from({ length: run.dims.H }, (_, head) => this.matrix(stage, head, run, place)).filter(Boolean).map((matrix) => matrix.pooled ?? matrix);
             known.set(id, extent(matrices, hideFirst && stage !== "output"));
         }
         return known.get(id);
@@ -285,7 +306,7 @@ class App {
 
     pictureOf(matrix, stage, scale, maskReasons, head = this.view.head, batch = this.view.batch) {
         const output = stage === "output", h = Number.isInteger(head) ? head : 0;
-        return {
+        const picture = {
             matrix, scale, stage,
             reasonBits: !output && maskReasons?.any ? (i, j) => maskReasons.bits(batch, h, i, j) : null,
             hidesMasked: ["weights", VALUE_WEIGHTS, "masked_scores", "bias"].includes(stage),
@@ -295,6 +316,7 @@ class App {
             colLabels: output ? null : this.labels.cols,
             locked: this.lockedIn(stage),
         };
+        return matrix.pooled ? layersOf(matrix, picture) : picture;
     }
 
     // The output's columns are no keys.
@@ -307,7 +329,7 @@ class App {
     sumsOf(matrix, stage) {
         if (!this.view.sums || !SUMMED.includes(stage)) return null;
         const all = this.lockedIn(stage), id = JSON.stringify(all);
-        if (this.summed?.matrix !== matrix || this.summed.id !== id) this.summed = { matrix, id, sums: sumsOf(matrix, all) };
+        if (this.summed?.matrix !== matrix || this.summed.id !== id) this.summed = { matrix, id, sums: matrix.pooled ? matrix.sums() : sumsOf(matrix, all) };
         return this.summed.sums;
     }
 

@@ -3,6 +3,7 @@
 import { app } from "./app.js";
 import { base } from "./api.js";
 import { hasKey } from "./key.js";
+import { isLong, overview } from "./long.js";
 import { pytorch } from "./pytorch.js";
 import { plainRequest } from "./request.js";
 import { python } from "./pytorch_values.js";
@@ -10,7 +11,8 @@ import { python } from "./pytorch_values.js";
 const RETURN = ["weights", "output"]; // of a request that names none
 
 const namesOf = (request) => (request.return?.length ? request.return : RETURN);
-const asJson = (request) => JSON.stringify({ ...plainRequest(request), return: namesOf(request) });
+const pooled = (request) => (isLong(request) && !request.return?.length ? { return: ["pooled_weights"], pool: overview(request).fields.pool, pool_by: "max" } : {});
+const asJson = (request) => JSON.stringify({ ...plainRequest(request), return: namesOf(request), ...pooled(request) });
 
 export const url = () => new URL("attention", base).href;
 

@@ -59,11 +59,11 @@ function reasonLegend() {
 // Which layer, item and head are shown.
 export function renderPlace(host) {
     const { run, view: { tab } } = app, { L, B, H } = run.dims, batch = run.layerAxis === "batch";
-    const toHead = (value) => (value === MEAN || value === ROLLOUT ? value : Number(value)), all = [...(H > 1 ? [MEAN] : []), ...(run.hasRollout ? [ROLLOUT] : [])];
+    const toHead = (value) => (value === MEAN || value === ROLLOUT ? value : Number(value)), all = [...(run.hasMean ? [MEAN] : []), ...(run.hasRollout ? [ROLLOUT] : [])];
     const parts = [
         L > 1 && tab !== "heads" && stepper("layer", "Layer", L, () => app.view.layer, (value) => app.setView({ layer: Number(value) })),
         B > 1 && (tab !== "heads" || !batch) && stepper("batch", batch ? "Layer" : "Item", B, () => app.view.batch, (value) => app.setView({ batch: Number(value) })),
-        all.length > 0 && tab !== "heads" && stepper("head", "Head", H, () => app.view.head, (value) => app.setView({ head: toHead(value) }), all.map((name) => [name, name])),
+        (H > 1 || all.length > 0) && tab !== "heads" && stepper("head", "Head", H, () => app.view.head, (value) => app.setView({ head: toHead(value) }), all.map((name) => [name, name])),
     ];
     keepFocus(host, () => host.replaceChildren(...parts.filter(Boolean)));
 }

@@ -1,11 +1,14 @@
 // explain.js: the panel that derives one cell: its products, its score, its weight, and what it adds to the output.
 
 import { app } from "./app.js";
-import { $, h, keepFocus } from "./dom.js";
-import { cut, number, share, tick, visible } from "./format.js";
+import { $, debounce, h, keepFocus } from "./dom.js";
+import { bytes, count, cut, number, share, tick, visible } from "./format.js";
 import { QUERIES } from "./locks.js";
+import { rowOf, valueAt } from "./matrix.js";
 import { MEAN, ROLLOUT, STAGES } from "./run.js";
+import { waiting } from "./waiting.js";
 
+const LOOK_MS = 80; // how long a cell is chosen before its row is fetched
 const TERMS_MAX = 256, KEYS_MAX = 8, LABEL_CHARACTERS = 32;
 
 const label = (labels, i) => (labels?.[i] === undefined ? "" : ` ${cut(visible(labels[i]), LABEL_CHARACTERS)}`);
@@ -15,13 +18,17 @@ export function reasonsText(i, j) {
     return app.maskReasons.reasons(app.view.batch, head, i, j).map(({ title, text }) => `${title}: ${text}`).join("; ");
 }
 
+const poolText = ({ value, i0, i1, j0, j1 }) => `the largest weight of queries ${i0} to ${i1 - 1} and keys ${j0} to ${j1 - 1} is ${share(value)}`;
+
 // A cell in one line, for the tooltip and for screen readers.
 export function describe(i, j, stage = app.view.stage) {
-    const matrix = app.matrix(stage), x = matrix?.data[i * matrix.cols + j];
+    const matrix = app.matrix(stage), x = matrix ? valueAt(matrix, i, j) : undefined;
     const title = STAGES.find(({ name }) => name === stage).title.toLowerCase();
     const query = `query ${i}${label(app.labels.rows, i)}`;
     if (stage === "output") return `${query}, output ${j}: ${number(x)}`;
-    const why = reasonsText(i, j), value = stage === "weights" ? share(x) : number(x);
+    const why = reasonsText(i, j), pool = x === undefined && !why ? matrix?.pool?.(i, j) : null;
+    if (pool) return `${query} → key ${j}${label(app.labels.cols, j)}: ${poolText(pool)}`;
+    const value = stage === "weights" ? share(x) : number(x);
     return `${query} → key ${j}${label(app.labels.cols, j)}: ${title} ${value}${why ? `; masked by ${why}` : ""}`;
 }
 
@@ -41,8 +48,6 @@ function dot(q, k) {
     for (let d = 0; d < q.length; d++) sum += q[d] * k[d];
     return sum;
 }
-
-const rowOf = (matrix, i) => matrix.data.subarray(i * matrix.cols, (i + 1) * matrix.cols);
 
 const opened = new Set(["terms"]); // the folds that stay open from cell to cell
 
@@ -84,10 +89,10 @@ function valuePart(weight, values, output, j) {
 function scoreSteps(run, batch, head, i, j, q, k) {
     const { applied } = run, bias = app.maskReasons.bias(batch, head, i, j), at = (name) => {
         const matrix = run.matrix(name, app.at(head));
-        return matrix?.data[i * matrix.cols + j];
+        return matrix ? valueAt(matrix, i, j) : undefined;
     };
     // Of a large run some stages have not been fetched; their numbers follow from the products.
-    const own = app.maskReasons.queryScale(batch, i), product = q && k ? dot(q, k) : NaN, score = at("scores") ?? product * applied.scale * own;
+    const own = app.maskReasons.queryScale(batch, i), product = q && k ? dot(q, k) : undefined, score = at("scores") ?? product * applied.scale * own;
     const biased = score + (bias.bias ?? 0) + (bias.relative ?? 0), add = (name, value, id) => value !== undefined && { name, value, op: "+", id };
     const capped = at("capped_scores") ?? (applied.softcap ? applied.softcap * Math.tanh(biased / applied.softcap) : biased);
     return [{ name: "q·k", value: product, id: "qk" }, { name: "scale", value: applied.scale, op: "×", id: "scale" },
@@ -110,14 +115,14 @@ function chain(steps, weight, masked) {
 }
 
 // All the steps with their digits, and the row's softmax.
-function derivation(run, batch, head, i, steps, masked, weights) {
+function derivation(run, batch, head, i, j, steps, masked, weights) {
     const lse = run.lse(batch, head, i), sum = weights.reduce((a, b) => a + b, 0);
     const rows = steps.slice(0, -1).map(({ name, value, op, id }) => row(op ? `${op} ${name}` : name, number(value), { id: `cell-${id}` }));
     return fold("derivation", "Every step, and the row", h("dl", {}, rows,
         row("masked?", masked.length ? masked.map(({ title }) => title).join(", ") : "no", { id: "cell-mask-reasons", class: masked.length ? "warn" : "" }),
         row("softmax sees", masked.length ? "−∞" : number(steps.at(-1).value), { id: "cell-masked" }),
         row("row's log Σ exp", number(lse), { id: "cell-lse" }), row("row's Σ exp", lse === undefined ? "–" : number(Math.exp(lse))),
-        row("row's weights", number(sum)), run.applied.sinks ? row("sink's share", share(Math.max(0, 1 - sum)), { id: "cell-sink" }) : []));
+        row("row's weights", number(sum)), run.long ? row("key receives in all", number(run.keySum(batch, head, j)), { id: "cell-key-sum" }) : [], run.applied.sinks ? row("sink's share", share(Math.max(0, 1 - sum)), { id: "cell-sink" }) : []));
 }
 
 function givenCell(i, j, w, weights) {
@@ -141,17 +146,33 @@ function rolloutCell(i, j, w, weights) {
             + "and the layers are multiplied (Abnar and Zuidema 2020)."), h("h3", {}, "Strongest tokens"), contributions(weights, null, j)];
 }
 
+// Of weights too many to hold, queries, keys and values are fetched where they are asked for.
+function fetchVectors(run) {
+    const { B, H, Tq, Tk } = run.dims, { head_size: D, num_kv_heads: groups } = run.applied, names = ["query", run.tensors.has("key") ? null : run.keyName, run.valueName];
+    const missing = names.filter((name) => name && !run.tensors.has(name)), size = 4 * B * D * (H * Tq + 2 * groups * Tk);
+    return h("p", {}, h("button", { type: "button", id: "fetch-vectors", disabled: app.offline, onclick: () => app.fetchResults(missing) }, `Fetch queries, keys and values, ${bytes(size)}`),
+        h("span", { class: "hint" }, " for the products q·k and what each key adds to the output."));
+}
+
+// A row that is not here: what is known of the cell without it.
+function fetchedCell(run, batch, head, i, j, matrix) {
+    const w = matrix.at(i, j), masked = app.maskReasons.reasons(batch, head, i, j);
+    return [w !== undefined && big("weight", share(w)), h("dl", {}, row("row's log Σ exp", number(run.lse(batch, head, i)), { id: "cell-lse" }),
+        row("key receives in all", number(run.keySum(batch, head, j)), { id: "cell-key-sum" }), masked.length > 0 && row("masked?", masked.map(({ title }) => title).join(", "), { class: "warn" })),
+    w === undefined && h("p", { class: "hint" }, `${poolText(matrix.pool(i, j))}.`.replace("t", "T")),
+    h("p", { class: "hint", id: "cell-waiting" }, waiting(run, "cell") ?? `Row ${count(i)} is fetched next.`)];
+}
+
 function computedCell(run, batch, head, i, j, weights) {
-    const query = run.vectors("query", batch, head), past = run.tensors.has("present_key");
-    const keys = run.vectors(past ? "present_key" : "key", batch, head), values = run.vectors(run.valueName, batch, head);
+    const query = run.vectors("query", batch, head), keys = run.vectors(run.keyName, batch, head), values = run.vectors(run.valueName, batch, head);
     const q = query && rowOf(query, i), k = keys && rowOf(keys, j), masked = app.maskReasons.reasons(batch, head, i, j);
     const output = run.outputIsShared("output") ? null : run.matrix("output", app.at(head));
     const steps = scoreSteps(run, batch, head, i, j, q, k);
     return [big("weight", share(weights[j])), chain(steps, weights[j], masked.length > 0),
         masked.length > 0 && h("ul", { class: "reasons", id: "reasons" }, masked.map(({ title, text }) => h("li", {}, `${title}: ${text}`))),
         h("h3", {}, "Where the output comes from"), contributions(weights, run.valueNorms(batch, head), j),
-        q && k && termsTable(q, k), values && valuePart(weights[j], values, output && rowOf(output, i), j),
-        derivation(run, batch, head, i, steps, masked, weights)];
+        q && k ? termsTable(q, k) : fetchVectors(run), values && valuePart(weights[j], values, output && rowOf(output, i), j),
+        derivation(run, batch, head, i, j, steps, masked, weights)];
 }
 
 // One number of the output, and what each key adds to it.
@@ -160,6 +181,7 @@ function outputCell(run, batch, head, i, d) {
     const values = run.vectors(run.valueName, batch, head), weights = run.matrix("weights", app.at(head));
     const total = big("output", number(x));
     if (run.outputIsShared("output")) return [total, h("p", { class: "hint" }, "The output projection mixes the heads, so no key's part of this number can be told.")];
+    if (run.long) return [total, h("p", { class: "hint" }, "Each key's part of it is shown for up to 4096 × 4096 weights.")];
     const parts = Array.from({ length: weights.cols }, (_, j) => weights.data[i * weights.cols + j] * values.data[j * values.cols + d]);
     const order = parts.map((_, j) => j).filter((j) => weights.data[i * weights.cols + j] > 0).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a])).slice(0, KEYS_MAX);
     const largest = Math.max(...order.map((j) => Math.abs(parts[j])));
@@ -173,17 +195,24 @@ function outputCell(run, batch, head, i, d) {
 // A token whose label is under the pointer, in one line.
 export function describeToken(side, n) {
     const { locked, sums } = app.picture() ?? {}, query = side === QUERIES;
-    const name = `${query ? "query" : app.view.stage === "output" ? "output" : "key"} ${n}${label(query ? app.labels.rows : app.labels.cols, n)}`, hint = "click locks it";
-    if (!query && sums) return `${name}: receives ${number(sums.received[n])} ${locked.queries.length ? `from ${locked.queries.length} locked` : "in all"}; ${hint}`;
-    return `${name}${query && sums?.given ? `: gives ${number(sums.given[n])} to the locked keys` : ""}; ${hint}`;
+    const name = `${query ? "query" : app.view.stage === "output" ? "output" : "key"} ${n}${label(query ? app.labels.rows : app.labels.cols, n)}`, hint = app.run.long ? "" : "; click locks it";
+    if (!query && sums) return `${name}: receives ${number(sums.received[n])} ${locked.queries.length ? `from ${locked.queries.length} locked` : "in all"}${hint}`;
+    return `${name}${query && sums?.given ? `: gives ${number(sums.given[n])} to the locked keys` : ""}${hint}`;
 }
 
 export function createExplain(host) {
     const body = h("div", { id: "cell-body" });
     host.append(h("h2", { id: "cell-title" }, "Cell"), body);
 
+    // Of weights too many to hold: fetches the chosen cell's row.
+    const look = debounce(LOOK_MS, () => {
+        const { run, view } = app;
+        if (run?.long) run.parts.want("cell", view.cell && view.stage === "weights" ? run.partOfRow(app.at(), view.cell[0]) : null);
+    });
+
     function render() {
         const { run } = app, { cell } = app.view;
+        if (run?.long) look();
         if (!run || !cell) {
             $("cell-title").textContent = "Cell";
             body.replaceChildren(h("p", { class: "hint" }, "Click a cell of the picture, or focus the picture and press the arrow keys."));
@@ -197,11 +226,11 @@ export function createExplain(host) {
         if (!matrix || i >= matrix.rows || j >= matrix.cols) return;
         $("cell-title").textContent = `query ${i}${label(app.labels.rows, i)} → key ${j}${label(app.labels.cols, j)}`;
         const weights = rowOf(matrix, i);
-        const parts = head === MEAN ? meanCell(i, j) : head === ROLLOUT ? rolloutCell(i, j, weights[j], weights) : run.weightsOnly ? givenCell(i, j, weights[j], weights)
+        const parts = !weights ? fetchedCell(run, app.view.batch, head, i, j, matrix) : head === MEAN ? meanCell(i, j) : head === ROLLOUT ? rolloutCell(i, j, weights[j], weights) : run.weightsOnly ? givenCell(i, j, weights[j], weights)
             : computedCell(run, app.view.batch, head, i, j, weights);
         body.replaceChildren(...parts.flat().filter(Boolean));
     }
 
-    app.on("run view cell request", () => keepFocus(host, render));
+    app.on("run view cell request parts", () => keepFocus(host, render));
     render();
 }

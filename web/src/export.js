@@ -8,11 +8,11 @@ import { drawFigure } from "./figure/draw.js";
 import { fontText } from "./figure/font.js";
 import { writeSafetensors } from "./files.js";
 import { bytes } from "./format.js";
-import { plainRequest } from "./request.js";
+import { numbersIn, plainRequest } from "./request.js";
 import { HELD } from "./restore.js";
 import { shortest } from "./tensor.js";
 
-const PNG_RATIO = 2, CANVAS_SIDE_MAX = 16384, STANDALONE_BYTES_MAX = 64 << 20;
+const PNG_RATIO = 2, CANVAS_SIDE_MAX = 16384, STANDALONE_BYTES_MAX = 64 << 20, SOURCE_NUMBERS_MAX = 1 << 20;
 
 export function save(blob, name) {
     const link = h("a", { href: URL.createObjectURL(blob), download: name });
@@ -51,6 +51,7 @@ const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll("\"", "\"\
 
 // The matrix that is shown: a line of keys, then a line per query, numbers with all their digits.
 function csv() {
+    if (app.matrix().pooled) throw new Error("these are too many numbers for a table; a request with “select” gives a part of them");
     const { rows, cols, data } = app.matrix(), output = app.view.stage === "output";
     const name = (labels, i) => quoted(String(labels?.[i] ?? i)), digits = data instanceof Float32Array ? shortest : (x) => x;
     const lines = [["", ...Array.from({ length: cols }, (_, j) => name(output ? null : app.labels.cols, j))].join()];
@@ -60,6 +61,7 @@ function csv() {
 
 // `more`: tensors beside those of the run.
 function safetensors(more = []) {
+    if (app.run.long && numbersIn(app.run.request) > SOURCE_NUMBERS_MAX) throw new Error("the request's own numbers are too many to be written beside its results; the file that they came from opens here");
     const { run } = app, { rows, cols } = app.labels, tokens = rows && cols ? { tokens: JSON.stringify({ query: rows, key: cols }) } : {};
     const metadata = run.weightsOnly ? tokens : { ...tokens, ...(run.items && { items: run.items }), applied: JSON.stringify(run.applied), warnings: JSON.stringify(run.warnings), source: JSON.stringify(plainRequest(run.request)) };
     return writeSafetensors(new Map([...run.tensors, ...more]), metadata);
@@ -85,6 +87,7 @@ function heldBeside(view) {
 
 // This page with its script, style, font and numbers in one file that works without a server, and shows what is shown now.
 async function standalone(view) {
+    if (app.run.long) throw new Error("a page without the server would have the pooled weights alone; export a picture, or safetensors");
     const beside = heldBeside(view), data = safetensors(beside.tensors);
     if (data.size > STANDALONE_BYTES_MAX) throw new Error(`a page of ${bytes(data.size)} would not open; export safetensors instead`);
     const read = async (selector, attribute) => (await fetch(document.querySelector(selector)[attribute])).text();

@@ -2,7 +2,7 @@
 
 import { format } from "d3-format";
 
-const fixed4 = format(".4f"), fixed2 = format(".2f"), significant = format(".4~g"), percent = format(".2%");
+const fixed4 = format(".4f"), fixed2 = format(".2f"), significant = format(".4~g"), percent = format(".2%"), hundredths = format(".2~r");
 
 export function number(x) {
     if (x === undefined || x === null) return "–";
@@ -15,10 +15,16 @@ export function number(x) {
 
 export const short = (x) => (Number.isFinite(x) && Math.abs(x) < 1000 ? fixed2(x).replace("-", "−") : number(x));
 
+// As short, and one digit of a number that would be 0 in it.
+export const tiny = (x) => (x !== 0 && Math.abs(x) < 0.005 ? x.toExponential(0).replaceAll("-", "−") : short(x));
+
+// A whole number in groups of three digits.
+export const count = format(",");
+
 // Three significant digits, for ticks.
 export const tick = (x) => (Number.isFinite(x) ? String(Number(x.toPrecision(3))).replace("-", "−") : number(x));
 
-export const share = (x) => (Number.isFinite(x) ? percent(x).replace("%", " %").replace("-", "−") : number(x));
+export const share = (x) => (Number.isFinite(x) ? (x > 0 && x < 1e-4 ? `${hundredths(100 * x)}%` : percent(x)).replace("%", " %").replace("-", "−") : number(x));
 
 export const milliseconds = (x) => `${x >= 100 ? Math.round(x) : x >= 10 ? x.toFixed(1) : x.toFixed(2)} ms`;
 

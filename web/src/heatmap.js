@@ -11,11 +11,11 @@ import { TileCache } from "./tile_cache.js";
 const FRAME_BUDGET_MS = 9, MOVING_BUDGET_MS = 2; // for filling tiles; the rest of a frame is for drawing them
 const CELL_SIZE_MAX = 120, ZOOM_CELL_PIXELS = 192, CELL_STRETCH_BELOW = 8;
 const AXIS = 18, LABELS = 22; // pixels above the cells: the name of the columns, and their labels
-const LABEL_CHARACTERS = 14;
+const LABEL_CHARACTERS = 14, ZOOM_DIGITS = 7;
 const SUMS_WIDTH_MIN = 440; // of a picture that keeps room for sums beside it
 
 export class HeatMap {
-    // `events`: onCell(i, j): chosen; onHover([i, j] or null); onLock: as listenForLocks calls it; onView(transform): panned or zoomed;
+    // `events`: onCell(i, j): chosen; onHover([i, j] or null); onLock: as listenForLocks calls it; onView(transform): panned or zoomed; onPaint(): a frame was painted;
     // onLayout({ left, top, right, height }): where the cells are beside what is around the canvas, in pixels.
     constructor(canvas, events = {}, { compact = false } = {}) {
         this.canvas = canvas;
@@ -53,19 +53,29 @@ export class HeatMap {
         return !event.button && !tokenAt(this, event);
     }
 
-    // `picture`: as for TileCache, with { rowLabels, colLabels }: texts, or null for numbers; { locked, sums }: as in locks.js, or null. Returns whether its size is new, which
-    // ends the zoom.
+    // `picture`: as for TileCache, with { rowLabels, colLabels }: texts, or null for numbers; { locked, sums }: as in locks.js, or null; or
+    // with layers, as layersOf gives them. Returns whether its size is new, which ends the zoom.
     show(picture) {
         const before = this.picture?.matrix, { matrix } = picture, resized = !before || before.rows !== matrix.rows || before.cols !== matrix.cols;
         if (!before) this.observer.observe(this.canvas.parentElement);
         this.picture = picture;
-        this.tiles = new TileCache(picture);
+        this.setLayers(picture);
         if (resized) {
             this.transform = zoomIdentity;
             if (this.cell && (this.cell[0] >= matrix.rows || this.cell[1] >= matrix.cols)) this.cell = null;
         }
         this.resize();
         return resized;
+    }
+
+    // Layers that were here before keep their tiles if these look the same.
+    setLayers(picture) {
+        const { scale, hidesMasked, showsReasons, hideFirst } = picture, before = this.layers ?? [];
+        const look = picture.layers && JSON.stringify([scale.mode, scale.max, scale.signed, scale.colors, hidesMasked, showsReasons, hideFirst]);
+        const tilesOf = (one) => (look && look === this.look && before.find((other) => other.picture.matrix === one.matrix)?.tiles) || new TileCache(one);
+        this.layers = (picture.layers ?? [{ left: 0, top: 0, width: 1, height: 1, picture }]).map((layer) => ({ ...layer, tiles: tilesOf(layer.picture) }));
+        this.tiles = this.layers[0].tiles;
+        this.look = look;
     }
 
     // Other tokens are locked: { locked, sums } of the picture that is shown.
@@ -106,7 +116,7 @@ export class HeatMap {
         c.font = LABEL_FONT;
         const widest = (labels, count) => Math.max(...Array.from({ length: Math.min(count, 200) }, (_, i) =>
             c.measureText(this.label(labels, Math.floor((i * count) / Math.min(count, 200)))).width), c.measureText(String(count - 1)).width);
-        const rowWidth = widest(this.picture.rowLabels, rows), colWidth = widest(this.picture.colLabels, cols);
+        const rowWidth = widest(this.picture.rowLabels, rows), colWidth = (this.colWidth = widest(this.picture.colLabels, cols));
         this.left = this.compact ? 4 : Math.ceil(Math.max(rowWidth, c.measureText(axisNames(this.picture).rows).width)) + 14;
         const { sums } = this.picture, below = sums && !this.compact ? RECEIVED_HEIGHT : 0, beside = sums?.given && !this.compact ? GIVEN_WIDTH : 0;
         const kept = sums && width >= SUMS_WIDTH_MIN ? GIVEN_WIDTH : beside; // so that no lock moves the labels
@@ -214,7 +224,7 @@ export class HeatMap {
         const { k } = this.transform, middle = (from, size, invert) => (invert(from + size / 2) - from) / size;
         if (k <= 1) return null;
         return [k, middle(this.left, this.plotWidth, (x) => this.transform.invertX(x)), middle(this.top, this.plotHeight, (y) => this.transform.invertY(y))]
-            .map((x) => Number(x.toFixed(4)));
+            .map((x) => Number(x.toFixed(ZOOM_DIGITS)));
     }
 
     setZoom(zoom) {
@@ -253,5 +263,6 @@ export class HeatMap {
         const complete = paintHeatMap(this, context, ratio, budget);
         this.canvas.dataset.whole = complete;
         if (!complete) this.draw();
+        if (context === this.context) this.events.onPaint?.();
     }
 }

@@ -64,18 +64,24 @@ function paintName(context, text, x, y, width, align) {
     context.fillText(text, x, y, width);
 }
 
-const largestOf = (sums, first) => sums.reduce((most, x, n) => (n < first ? most : Math.max(most, x)), 0) || 1;
+// Of the sums from one to another, the end excluded.
+function largestOf(sums, from, to = sums.length) {
+    let most = 0;
+    for (let n = from; n < to; n++) if (sums[n] > most) most = sums[n];
+    return most;
+}
 
 // Below the map: what each key receives in all.
 function paintReceived(map, context, { received }) {
-    const { hideFirst, locked } = map.picture, { k } = map.transform, width = map.cw * k, { j0, j1 } = map.visibleCells(), first = hideFirst ? 1 : 0;
-    const top = map.top + map.plotHeight + GAP, most = largestOf(received, first), pad = width > 8 ? 1 : 0;
+    const { hideFirst, locked } = map.picture, { k } = map.transform, { j0, j1 } = map.visibleCells(), first = hideFirst ? 1 : 0;
+    const step = Math.ceil(1 / (map.cw * k)), width = map.cw * k * step; // keys narrower than a pixel share a bar
+    const top = map.top + map.plotHeight + GAP, most = largestOf(received, first) || 1, pad = width > 8 ? 1 : 0;
     context.save();
     context.beginPath();
     context.rect(map.left, top, map.plotWidth, RECEIVED_HEIGHT);
     context.clip();
-    for (let j = Math.max(first, j0); j < j1; j++) {
-        const size = (received[j] / most) * BAR_LENGTH;
+    for (let j = Math.max(first, j0 - (j0 % step)); j < j1; j += step) {
+        const size = (largestOf(received, j, Math.min(j + step, j1)) / most) * BAR_LENGTH;
         context.globalAlpha = locked.keys.length && !locked.keys.includes(j) ? 1 - FADE : BAR_ALPHA;
         context.fillStyle = map.colors.accent;
         context.fillRect(map.x(j) + pad, top, Math.max(width - 2 * pad, 1), Math.max(size, 0.5));
@@ -95,7 +101,7 @@ function paintReceived(map, context, { received }) {
 // Beside the map: what each query gives to the locked keys.
 function paintGiven(map, context, { given }) {
     const { locked } = map.picture, { k } = map.transform, height = map.ch * k, { i0, i1 } = map.visibleCells(), pad = height > 8 ? 1 : 0;
-    const left = map.left + map.plotWidth + GAP, most = largestOf(given, 0);
+    const left = map.left + map.plotWidth + GAP, most = largestOf(given, 0) || 1;
     context.save();
     context.beginPath();
     context.rect(left, map.top, GIVEN_WIDTH, map.plotHeight);

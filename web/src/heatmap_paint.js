@@ -1,8 +1,9 @@
 // heatmap_paint.js: paints a HeatMap: tiles, then lines and numbers in large cells, the cursor, and labels in the gutters.
 
-import { number, short } from "./format.js";
+import { number, short, tiny } from "./format.js";
 import { paintFade, paintSums } from "./heatmap_locks.js";
 import { isMasked } from "./mask_reasons.js";
+import { valueAt } from "./matrix.js";
 import { TILE } from "./tile_cache.js";
 
 const CELL_LINES_SIZE = 10, CELL_NUMBER_WIDTH = 40, CELL_NUMBER_HEIGHT = 17, CELL_DIGITS_WIDTH = 58;
@@ -37,7 +38,7 @@ export function paintHeatMap(map, context, ratio, budget) {
     map.hatching ??= hatch(context, map.colors.hatch);
     context.fillStyle = map.hatching;
     context.fillRect(map.left, map.top, map.plotWidth, map.plotHeight);
-    const complete = paintTiles(map, context, budget);
+    const complete = paintLayers(map, context, budget);
     paintCells(map, context);
     paintFade(map, context);
     paintCursor(map, context);
@@ -50,48 +51,61 @@ export function paintHeatMap(map, context, ratio, budget) {
     return complete;
 }
 
-// A coarser tile, if there is one, takes the place of each that is not filled in time.
-function paintTiles(map, context, budget) {
-    const { k } = map.transform, begun = performance.now(), { i0, i1, j0, j1 } = map.visibleCells();
-    const level = (pixels) => Math.max(0, Math.floor(-Math.log2(pixels * k * map.ratio) + 0.2));
-    const levelX = level(map.cw), levelY = level(map.ch), spanX = TILE << levelX, spanY = TILE << levelY;
+// Layers over the first are left out where a number of the first covers no more than a pixel, as they would look the same.
+function paintLayers(map, context, budget) {
+    const { k } = map.transform, [first, ...others] = map.layers;
+    const apart = map.cw * k * map.ratio * first.width > 1 || map.ch * k * map.ratio * first.height > 1, shown = apart ? [first, ...others] : [first];
     context.imageSmoothingEnabled = false;
+    return shown.map((layer) => paintTiles(map, layer, context, budget)).every(Boolean);
+}
+
+// A coarser tile, if there is one, takes the place of each that is not filled in time.
+function paintTiles(map, layer, context, budget) {
+    const begun = performance.now(), { k } = map.transform, { tiles, left, top, width, height } = layer, { rows, cols } = layer.picture.matrix, seen = map.visibleCells();
+    const i0 = Math.max(0, Math.floor((seen.i0 - top) / height)), i1 = Math.min(rows, Math.ceil((seen.i1 - top) / height));
+    const j0 = Math.max(0, Math.floor((seen.j0 - left) / width)), j1 = Math.min(cols, Math.ceil((seen.j1 - left) / width));
+    const level = (pixels) => Math.max(0, Math.floor(-Math.log2(pixels * k * map.ratio) + 0.2));
+    const levelX = level(map.cw * width), levelY = level(map.ch * height), spanX = TILE << levelX, spanY = TILE << levelY;
     let complete = true;
     for (let ty = Math.floor(i0 / spanY); ty * spanY < i1; ty++)
         for (let tx = Math.floor(j0 / spanX); tx * spanX < j1; tx++) {
-            let tile = map.tiles.find(levelX, levelY, tx, ty);
-            if (!tile && performance.now() - begun < budget) tile = map.tiles.make(levelX, levelY, tx, ty);
-            if (tile) paintTile(map, context, tile, tx * spanX, ty * spanY, levelX, levelY);
+            let tile = tiles.find(levelX, levelY, tx, ty);
+            if (!tile && performance.now() - begun < budget) tile = tiles.make(levelX, levelY, tx, ty);
+            if (tile) paintTile(map, layer, context, tile, tx * spanX, ty * spanY, levelX, levelY);
             else {
-                paintCoarser(map, context, tx, ty, levelX, levelY);
+                paintCoarser(map, layer, context, tx, ty, levelX, levelY);
                 complete = false;
             }
         }
     return complete;
 }
 
-function paintTile(map, context, tile, left, top, levelX, levelY) {
-    const x = map.x(left), y = map.y(top);
-    const right = map.x(left + (tile.width << levelX)), bottom = map.y(top + (tile.height << levelY));
+// Where a layer's column or row begins on the canvas.
+const columnAt = (map, { left, width }, j) => map.x(left + j * width);
+const rowAt = (map, { top, height }, i) => map.y(top + i * height);
+
+function paintTile(map, layer, context, tile, left, top, levelX, levelY) {
+    const x = columnAt(map, layer, left), y = rowAt(map, layer, top);
+    const right = columnAt(map, layer, left + (tile.width << levelX)), bottom = rowAt(map, layer, top + (tile.height << levelY));
     context.drawImage(tile, x, y, right - x, bottom - y);
 }
 
-function paintCoarser(map, context, tx, ty, levelX, levelY) {
+function paintCoarser(map, layer, context, tx, ty, levelX, levelY) {
     for (let up = 1; up <= 4; up++) {
-        const tile = map.tiles.find(levelX + up, levelY + up, tx >> up, ty >> up);
+        const tile = layer.tiles.find(levelX + up, levelY + up, tx >> up, ty >> up);
         if (!tile) continue;
         const size = TILE >> up, sx = (tx - ((tx >> up) << up)) * size, sy = (ty - ((ty >> up) << up)) * size;
         const width = Math.min(size, tile.width - sx), height = Math.min(size, tile.height - sy);
         if (width <= 0 || height <= 0) return;
-        const left = (tx * TILE) << levelX, top = (ty * TILE) << levelY, x = map.x(left), y = map.y(top);
-        context.drawImage(tile, sx, sy, width, height, x, y, map.x(left + (width << (levelX + up))) - x, map.y(top + (height << (levelY + up))) - y);
+        const left = (tx * TILE) << levelX, top = (ty * TILE) << levelY, x = columnAt(map, layer, left), y = rowAt(map, layer, top);
+        context.drawImage(tile, sx, sy, width, height, x, y, columnAt(map, layer, left + (width << (levelX + up))) - x, rowAt(map, layer, top + (height << (levelY + up))) - y);
         return;
     }
 }
 
 // Lines between large cells, and numbers in larger ones.
 function paintCells(map, context) {
-    const { k } = map.transform, width = map.cw * k, height = map.ch * k, { matrix, scale } = map.picture;
+    const { k } = map.transform, width = map.cw * k, height = map.ch * k, { matrix, scale, maxima, layers } = map.picture;
     const { i0, i1, j0, j1 } = map.visibleCells();
     if (Math.min(width, height) < CELL_LINES_SIZE) return;
     context.strokeStyle = map.colors.surface;
@@ -101,15 +115,15 @@ function paintCells(map, context) {
     for (let j = j0; j <= j1; j++) context.rect(Math.round(map.x(j)) - 0.5, map.top, 0, map.plotHeight);
     context.stroke();
     if (width < CELL_NUMBER_WIDTH || height < CELL_NUMBER_HEIGHT) return;
-    const text = width >= CELL_DIGITS_WIDTH ? number : short;
+    const text = width >= CELL_DIGITS_WIDTH ? number : layers ? tiny : short;
     context.font = NUMBER_FONT;
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (let i = i0; i < i1; i++)
         for (let j = j0; j < j1; j++) {
-            if (isMasked(map.picture, i, j)) continue;
-            const x = matrix.data[i * matrix.cols + j];
-            context.fillStyle = scale.ink(x, map.tiles.maxima?.[i]);
+            const x = valueAt(matrix, i, j);
+            if (x === undefined || isMasked(map.picture, i, j)) continue;
+            context.fillStyle = scale.ink(x, (maxima ?? map.tiles.maxima)?.[i]);
             context.fillText(text(x), map.x(j) + width / 2, map.y(i) + height / 2, width - 4);
         }
 }
@@ -165,7 +179,7 @@ function paintLabels(map, context) {
         context.fillStyle = lit(0, i) ? map.colors.accent : map.colors.quiet;
         context.fillText(map.label(map.picture.rowLabels, i), map.left - 8, y);
     }
-    const stepX = steps(slanted ? LABEL_STEP_X - 3 : LABEL_STEP_X + 6, width);
+    const stepX = steps(slanted ? LABEL_STEP_X - 3 : Math.max(LABEL_STEP_X + 6, map.colWidth + 8), width);
     context.textAlign = slanted ? "left" : "center";
     for (let j = Math.ceil(j0 / stepX) * stepX; j < j1; j += stepX) {
         const x = map.x(j) + width / 2;

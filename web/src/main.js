@@ -23,6 +23,13 @@ import * as stages from "./views/stages.js";
 import * as table from "./views/table.js";
 import * as yours from "./views/yours.js";
 
+// Of weights too many to hold: what a view says that cannot show them.
+const LONG = {
+    lines: "Lines join up to 400 tokens. Of weights as many as these the heat map shows all, and the panel of a cell the keys that its query reads most.",
+    stages: "The stages of weights as many as these are not fetched whole. Choose a cell of the heat map: its panel has the score, what softmax sees, and the weight.",
+    compare: "Two runs are compared weight by weight, which takes both of them whole; these have too many. Compare a part: fewer tokens, or a request that selects it.",
+};
+
 const VIEWS = [
     { name: "map", title: "Heat map", module: map },
     { name: "lines", title: "Lines", module: lines },
@@ -47,7 +54,13 @@ function showView() {
         viewName = tab;
         $("picture").setAttribute("aria-labelledby", `view-${tab}`);
         $("picture").removeAttribute("aria-label");
+        for (const asker of ["map", "table"]) app.run.parts?.want(asker, null);
     }
+    markView();
+}
+
+function markView() {
+    const { tab } = app.view;
     for (const button of $("views").children) {
         const on = button.dataset.name === tab;
         button.setAttribute("aria-selected", String(on));
@@ -90,9 +103,18 @@ function tellDrawn() {
     document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
 }
 
+function showLong() {
+    showNothing();
+    $("picture").append(h("p", { class: "hint", id: "too-long" }, LONG[app.view.tab]));
+    markView();
+    renderApplied($("applied"));
+    tellDrawn();
+}
+
 const render = onFrame(() => {
     if (!app.run) return showNothing();
     if (!app.run.cells) return showNoCells();
+    if (app.run.long && LONG[app.view.tab]) return showLong();
     const other = app.view.tab !== viewName, focused = other && $("picture").contains(document.activeElement);
     showView();
     showStages();
@@ -200,7 +222,7 @@ function stepPreset(by) {
 }
 
 function stepHead(by) {
-    const { H } = app.run.dims, order = [...Array.from({ length: H }, (_, i) => i), ...(H > 1 ? [MEAN] : []), ...(app.run.hasRollout ? [ROLLOUT] : [])];
+    const { H } = app.run.dims, order = [...Array.from({ length: H }, (_, i) => i), ...(app.run.hasMean ? [MEAN] : []), ...(app.run.hasRollout ? [ROLLOUT] : [])];
     app.setView({ head: order[(order.indexOf(app.view.head) + by + order.length) % order.length] });
     announce(Number.isInteger(app.view.head) ? `Head ${app.view.head}` : `${app.view.head} of the heads`);
 }
@@ -270,7 +292,7 @@ function start() {
     addEventListener("keydown", onKey);
     addEventListener("resize", debounce(RESIZE_MS, render));
     listenForFiles();
-    app.on("run view redraw", render);
+    app.on("run view redraw parts", render);
     app.on("cell", () => view?.cell());
     app.on("lock", () => (view?.lock ? view.lock() : render()));
     app.on("request", showStory);

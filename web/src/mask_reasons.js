@@ -1,6 +1,7 @@
 // mask_reasons.js: why a query may not see a key, and what the mask and the biases add to its score, from the request and from the
 // conventions that the server applied.
 
+import { valueAt } from "./matrix.js";
 import { Tensor, tensorFromJson } from "./tensor.js";
 
 export const REASONS = [
@@ -87,14 +88,14 @@ function pairsIndexer({ shape }, weightsShape) {
 }
 
 // Whether a picture (App.pictureOf) draws the cell hatched, as masked, instead of its number.
-export function isMasked({ matrix: { cols, data }, reasonBits, hidesMasked }, i, j) {
-    const x = data[i * cols + j];
+export function isMasked({ matrix, reasonBits, hidesMasked }, i, j) {
+    const x = valueAt(matrix, i, j);
     return hidesMasked && (x === -Infinity || (x === 0 && Boolean(reasonBits?.(i, j))));
 }
 
 export class MaskReasons {
     constructor(run) {
-        const { applied, request, dims, tensors } = run;
+        const { applied, request, dims } = run;
         this.dims = dims;
         this.none = run.weightsOnly;
         if (run.weightsOnly) return;
@@ -112,9 +113,9 @@ export class MaskReasons {
         this.slopes = applied.alibi;
         this.mask = pairsTensor(request.mask);
         this.maskedValue = applied.mask_semantics === "drop" ? 1 : 0;
-        if (this.mask) this.maskAt = pairsIndexer(this.mask, tensors.get("weights").shape);
+        if (this.mask) this.maskAt = pairsIndexer(this.mask, run.weightsShape);
         this.added = pairsTensor(request.bias);
-        if (this.added) this.addedAt = pairsIndexer(this.added, tensors.get("weights").shape);
+        if (this.added) this.addedAt = pairsIndexer(this.added, run.weightsShape);
         this.relative = applied.relative_bias ? relativeBias(request.relative_bias.table, applied.relative_bias, dims.H) : null;
         this.queryScale = isGiven(request.query_scale) ? byToken(request.query_scale, dims.Tq) : () => 1;
     }

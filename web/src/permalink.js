@@ -4,7 +4,7 @@ import { TABS, VIEW_DEFAULTS } from "./app.js";
 import { PALETTES } from "./color.js";
 import { MEASURES } from "./measures.js";
 import { presetById } from "./presets.js";
-import { plainRequest } from "./request.js";
+import { numbersIn, plainRequest } from "./request.js";
 import { MEAN, ROLLOUT, STAGES } from "./run.js";
 import { product } from "./tensor.js";
 import { isLinked, sizeOf, toLink } from "./yours.js";
@@ -32,6 +32,7 @@ export async function encode(app) {
         if (app.weights.size > LINK_BYTES_MAX / 4) return null;
         state.own = { shape: app.weights.shape, data: Array.from(app.weights.data, (x) => Number(x.toPrecision(8))) };
     } else if (app.preset) state.preset = app.preset;
+    else if (numbersIn(app.request) > LINK_BYTES_MAX) return null;
     else state.request = plainRequest(app.request);
     if (app.yours && app.view.tab === "yours") {
         if (sizeOf(app.yours) > LINK_BYTES_MAX / 4) return null;

@@ -243,7 +243,7 @@ const withoutNulls = (value) => (value === null || typeof value !== "object" || 
     : Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null).map(([name, member]) => [name, withoutNulls(member)])));
 
 export function pytorch(full, run) {
-    const request = withoutNulls(plainRequest(full)), applied = { ...run.applied, weightsRank: run.tensors.get("weights").shape.length };
+    const request = withoutNulls(plainRequest(full)), applied = { ...run.applied, weightsRank: run.weightsShape.length };
     const why = refusal(request, applied), dtype = applied.precision, names = request.return?.length ? request.return : ["weights"];
     if (why) return `# No code, since it would not compute what attnd does: ${why}.\n`;
     return ["import torch", "", ...inputLines(request, run, dtype), ...headLines(request), "", ...positionLines(request, applied), "",

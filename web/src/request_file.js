@@ -16,6 +16,7 @@ export function readRequestFile(buffer) {
     const read = (text) => splitRequest({ items, tokens, ...parseJson(text) });
     if (metadata.source && metadata.applied && tensors.has("weights"))
         return { ...read(metadata.source), reply: { tensors, applied: parseJson(metadata.applied), warnings: parseJson(metadata.warnings ?? "[]") } };
+    if (metadata.source && tensors.has("pooled_weights")) return read(metadata.source); // pooled weights are computed again
     if (!metadata.request) return { tensors, labels: labelsOf(tokens) };
     const { request, ...more } = read(metadata.request);
     return { request: { ...request, ...Object.fromEntries(tensors) }, ...more };

@@ -50,6 +50,10 @@ export class Run {
         return { L: 1, B: product(shape.slice(0, -2)) / H, H, Tq, Tk };
     }
 
+    get weightsShape() {
+        return this.tensors.get("weights").shape;
+    }
+
     get cells() {
         const { L, B, H, Tq, Tk } = this.dims;
         return L * B * H * Tq * Tk;
@@ -62,6 +66,10 @@ export class Run {
 
     get layers() {
         return this.layerAxis === "layer" ? this.dims.L : this.layerAxis ? this.dims.B : 1;
+    }
+
+    get hasMean() {
+        return this.dims.H > 1;
     }
 
     get hasRollout() {
@@ -93,6 +101,10 @@ export class Run {
     }
 
     // The values that attention reads: with a cache, the past's and the new ones.
+    get keyName() {
+        return this.request.past_key !== undefined && this.request.past_key !== null ? "present_key" : "key";
+    }
+
     get valueName() {
         return this.request.past_value !== undefined && this.request.past_value !== null ? "present_value" : "value";
     }

@@ -27,11 +27,11 @@ const PIXEL_HIDDEN = pixel([128, 128, 128], 60);
 
 export class TileCache {
     // `picture`: { matrix, scale, reasonBits(i, j) or null, hidesMasked, showsReasons, hideFirst }; hidesMasked: masked cells have no
-    // number in this stage (weights, masked scores). `side`: of a tile, in pixels, at most TILE_MAX.
+    // number in this stage (weights, masked scores); maxima: of rows of which the matrix has a part, for a scale per row. `side`: of a tile, in pixels, at most TILE_MAX.
     constructor(picture, side = TILE) {
         this.picture = picture;
         this.side = side;
-        this.maxima = picture.scale.mode === "row" ? rowMaxima(picture.matrix, picture.hideFirst) : null;
+        this.maxima = picture.scale.mode === "row" ? picture.maxima ?? rowMaxima(picture.matrix, picture.hideFirst) : null;
         this.tiles = new Map();
         this.readWords(picture.matrix.data);
         this.reasonPixels = REASON_COLORS.map(({ bit, rgb }) => ({ bit, rgb, pixel: pixel(rgb, REASON_ALPHA) }));

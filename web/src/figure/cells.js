@@ -6,7 +6,7 @@ import { number, short } from "../format.js";
 import { gapsOf, isAny, runsOf } from "../locks.js";
 import { isMasked } from "../mask_reasons.js";
 import { TILE_MAX, TileCache } from "../tile_cache.js";
-import { PAPER, RULE, escape, round, tag, text } from "./block.js";
+import { PAPER, RULE, escape, moved, round, tag, text } from "./block.js";
 import { textWidth } from "./font.js";
 
 const VECTOR_CELLS_MAX = 128 * 128, BITMAP_SIDE_MAX = 1024, HATCHED = "#f3f4f6", HATCH = "#b9bfca", LOCKED = "#0b57b5", FADE = 0.78;
@@ -92,6 +92,19 @@ function bitmap(picture, { i0, i1, j0, j1 }, width, height) {
     return tag("image", { width, height, preserveAspectRatio: "none", "image-rendering": "pixelated", "xlink:href": canvas.toDataURL("image/png") });
 }
 
+// Pooled weights, and over them the parts that are there where a pooled one is larger than a pixel: `layers` as layersOf gives them.
+function layered({ layers, scale }, { i0, i1, j0, j1 }, cw, ch) {
+    const [first] = layers, within = (x, from, to) => Math.max(from, Math.min(to, x)), shown = layers.filter((layer) => layer === first || first.width * cw > 1 || first.height * ch > 1);
+    const images = shown.map((layer) => {
+        const { left, top, width, height } = layer, { rows, cols } = layer.picture.matrix;
+        const a = within(Math.floor((i0 - top) / height), 0, rows), b = within(Math.ceil((i1 - top) / height), 0, rows);
+        const c = within(Math.floor((j0 - left) / width), 0, cols), d = within(Math.ceil((j1 - left) / width), 0, cols);
+        if (a >= b || c >= d) return "";
+        return moved((left + c * width - j0) * cw, (top + a * height - i0) * ch, bitmap({ ...layer.picture, scale }, { i0: a, i1: b, j0: c, j1: d }, (d - c) * width * cw, (b - a) * height * ch));
+    });
+    return tag("svg", { width: (j1 - j0) * cw, height: (i1 - i0) * ch, overflow: "hidden" }, images.join(""));
+}
+
 // White over cells of tokens that are not locked, and frames where locked queries meet locked keys.
 function faded({ locked }, { i0, i1, j0, j1 }, cw, ch) {
     if (!locked || !isAny(locked)) return "";
@@ -104,6 +117,6 @@ function faded({ locked }, { i0, i1, j0, j1 }, cw, ch) {
 // `region`: rows i0 to i1, columns j0 to j1, the ends excluded. `many`: cells are drawn as a bitmap, as they are one of many matrices.
 export function cells(picture, region, cw, ch, labelOf, many = false) {
     const rows = region.i1 - region.i0, cols = region.j1 - region.j0, width = cols * cw, height = rows * ch;
-    const body = many || rows * cols > VECTOR_CELLS_MAX ? bitmap(picture, region, width, height) : rectangles(picture, region, cw, ch, labelOf);
+    const body = picture.layers ? layered(picture, region, cw, ch) : many || rows * cols > VECTOR_CELLS_MAX ? bitmap(picture, region, width, height) : rectangles(picture, region, cw, ch, labelOf);
     return body + faded(picture, region, cw, ch) + tag("rect", { width, height, fill: "none", stroke: RULE, "stroke-width": 0.75 });
 }

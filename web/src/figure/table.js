@@ -2,6 +2,7 @@
 
 import { number } from "../format.js";
 import { isMasked } from "../mask_reasons.js";
+import { valueAt } from "../matrix.js";
 import { QUIET, RULE, SMALL_SIZE, tag, text } from "./block.js";
 import { textWidth } from "./font.js";
 import { labelOf } from "./matrix.js";
@@ -9,20 +10,20 @@ import { labelOf } from "./matrix.js";
 const ROW = 17, PADDING = 6, MASKED = "#eceef1", FIXED_MIN = 1e-4;
 
 // As the page has them, but small ones by powers of ten, which are narrower.
-const cellText = (x) => (x !== 0 && Math.abs(x) < FIXED_MIN ? x.toExponential(1).replaceAll("-", "−") : number(x));
+const cellText = (x) => (x !== undefined && x !== 0 && Math.abs(x) < FIXED_MIN ? x.toExponential(1).replaceAll("-", "−") : number(x));
 
 export function tableBlock({ picture, region: { i0, i1, j0, j1 } }) {
-    const { matrix: { cols, data }, rowLabels, colLabels } = picture, indices = (from, to) => Array.from({ length: to - from }, (_, k) => from + k), rows = indices(i0, i1);
-    const valueAt = (i, j) => cellText(data[i * cols + j]), wide = (name) => textWidth(name, SMALL_SIZE);
+    const { matrix, rowLabels, colLabels } = picture, indices = (from, to) => Array.from({ length: to - from }, (_, k) => from + k), rows = indices(i0, i1);
+    const cellAt = (i, j) => cellText(valueAt(matrix, i, j)), wide = (name) => textWidth(name, SMALL_SIZE);
     const head = Math.max(...rows.map((i) => wide(labelOf(rowLabels, i)))) + 2 * PADDING;
     let x = head, body = "";
     for (const j of indices(j0, j1)) {
-        const width = Math.max(wide(labelOf(colLabels, j)), ...rows.map((i) => wide(valueAt(i, j)))) + 2 * PADDING, end = x + width - PADDING;
+        const width = Math.max(wide(labelOf(colLabels, j)), ...rows.map((i) => wide(cellAt(i, j)))) + 2 * PADDING, end = x + width - PADDING;
         body += text(end, ROW / 2, labelOf(colLabels, j), { size: SMALL_SIZE, anchor: "end", fill: QUIET });
         rows.forEach((i, at) => {
             const y = (at + 1) * ROW + 3;
             if (isMasked(picture, i, j)) body += tag("rect", { x, y, width, height: ROW, fill: MASKED });
-            body += text(end, y + ROW / 2, valueAt(i, j), { size: SMALL_SIZE, anchor: "end", fill: isMasked(picture, i, j) ? QUIET : undefined });
+            body += text(end, y + ROW / 2, cellAt(i, j), { size: SMALL_SIZE, anchor: "end", fill: isMasked(picture, i, j) ? QUIET : undefined });
         });
         x += width;
     }

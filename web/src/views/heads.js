@@ -48,7 +48,7 @@ export function create(host) {
 
     function thumbnail(text, picture, { pressed, onclick, name, value }) {
         const canvas = h("canvas", { "aria-hidden": "true" });
-        paintThumbnail(canvas, picture, side);
+        paintThumbnail(canvas, picture.layers?.[0].picture ?? picture, side);
         return h("button", { type: "button", class: `thumb ${pressed ? "on" : ""}`, "aria-pressed": String(Boolean(pressed)), "aria-label": name ?? text, onclick },
             h("span", { class: "frame" }, canvas), h("span", {}, text), value !== undefined && h("b", { class: "measure" }, value));
     }
@@ -94,7 +94,7 @@ export function create(host) {
     }
 
     function showOrders() {
-        const matrix = app.matrix("weights", 0), measures = matrix && app.run.dims.H * app.run.layers > 1 ? measuresFor(matrix, app.labels, app.view) : [];
+        const matrix = app.matrix("weights", 0), measures = matrix?.data && app.run.dims.H * app.run.layers > 1 ? measuresFor(matrix, app.labels, app.view) : [];
         measure = measures.find(({ name }) => name === app.view.order) ?? null;
         order.replaceChildren(h("option", { value: "" }, app.run.layers > 1 ? "layer and head" : "head"), ...measures.map(({ name, title }) => h("option", { value: name }, title)));
         order.value = measure?.name ?? "";
@@ -140,11 +140,11 @@ export function create(host) {
 
     function headsShown() {
         const { run, view } = app, { H } = run.dims, shared = run.outputIsShared(view.stage), weights = view.stage === "weights";
-        return [...Array.from({ length: shared ? 1 : H }, (_, which) => which), ...(H > 1 && !shared ? [MEAN] : []), ...(run.hasRollout && weights ? [ROLLOUT] : [])];
+        return [...Array.from({ length: shared ? 1 : H }, (_, which) => which), ...(run.hasMean && !shared ? [MEAN] : []), ...(run.hasRollout && weights ? [ROLLOUT] : [])];
     }
 
     function draw() {
-        const { run, view } = app, { H, B } = run.dims, many = view.heads.filter((x) => x !== MEAN).length > 1, layers = run.layers;
+        const { run, view } = app, { H, B } = run.dims, many = run.hasMean && view.heads.filter((x) => x !== MEAN).length > 1, layers = run.layers;
         const heads = headsShown();
         showOrders();
         scale = scaleOfAll();

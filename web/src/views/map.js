@@ -2,13 +2,16 @@
 
 import { app } from "../app.js";
 import { colorBar } from "../color_bar.js";
-import { announce, h } from "../dom.js";
+import { announce, debounce, h } from "../dom.js";
 import { HeatMap } from "../heatmap.js";
 import { describe, describeToken } from "../explain.js";
 import { tokenAt } from "../heatmap_locks.js";
 import { announceLocks } from "../locked.js";
 import { QUERIES } from "../locks.js";
 import { barName, mapCaption, reasonsShown, titleOf } from "../figure/caption.js";
+import { figureText, shown, waiting } from "../waiting.js";
+
+const LOOK_MS = 120; // how long the picture rests before what it shows is fetched
 
 export function create(host) {
     const canvas = h("canvas", { tabIndex: 0, role: "application", "aria-roledescription": "heat map", id: "map",
@@ -29,6 +32,7 @@ export function create(host) {
             zoomShown = JSON.stringify(app.view.zoom);
             app.tell("zoom");
         },
+        onPaint: () => app.run.long && look(),
         onLayout: ({ left, top, right, height }) => {
             for (const [name, pixels] of Object.entries({ right: left + right, top, height })) bar.style.setProperty(`--${name}`, `${pixels}px`);
         },
@@ -43,6 +47,8 @@ export function create(host) {
     let zoomShown = JSON.stringify(null);
     canvas.map = map; // for tests and benchmarks
     host.append(h("div", { class: "map-and-bar" }, h("div", { class: "map" }, canvas, tip), bar));
+    const looked = h("p", { class: "hint", id: "looked", hidden: true });
+    host.append(looked);
     const zoom = (text, label, title, onclick) => h("button", { type: "button", class: "icon", "aria-label": label, title, onclick }, text);
     const tools = h("div", { class: "zoom", role: "group", "aria-label": "Zoom" }, zoom("+", "Zoom in", "Zoom in (+)", () => map.zoomBy(1.5)),
         zoom("−", "Zoom out", "Zoom out (−)", () => map.zoomBy(1 / 1.5)), zoom("⤢", "Show all", "Show all (0)", () => map.fit()));
@@ -64,10 +70,26 @@ export function create(host) {
         tip.style.top = `${y + 4}px`;
     }
 
+    // Of weights too many to hold: fetches those in view, and says so.
+    const look = debounce(LOOK_MS, () => {
+        const { run } = app, { matrix } = map.picture;
+        if (!canvas.isConnected || matrix.run !== run) return;
+        run.parts.want("map", run.partAround(matrix, map.visibleCells()));
+        say();
+    });
+
+    function say() {
+        const { run } = app, { matrix } = map.picture;
+        looked.hidden = matrix.run !== run;
+        if (!looked.hidden) looked.replaceChildren(waiting(run, "map") ?? shown(run, matrix, map.visibleCells()));
+    }
+
     return {
         figure() {
             const picture = app.picture(), region = map.transform.k > 1.001 ? map.visibleCells() : undefined;
-            return picture && { kind: "maps", panels: [{ picture, region, bar: barName(picture.stage) }], legend: reasonsShown(), title: titleOf(picture.stage), caption: mapCaption(picture, region) };
+            if (!picture) return null;
+            const caption = mapCaption(picture, region) + (picture.layers ? figureText(picture.matrix, map.visibleCells()) : ""), sums = picture.layers ? null : picture.sums;
+            return { kind: "maps", panels: [{ picture: { ...picture, sums }, region, bar: barName(picture.stage) }], legend: reasonsShown(), title: titleOf(picture.stage), caption };
         },
         tools,
         stages: true,
@@ -81,6 +103,7 @@ export function create(host) {
             if (map.show(picture) && JSON.stringify(app.view.zoom) === zoomShown) app.view.zoom = null;
             if (JSON.stringify(app.view.zoom) !== zoomShown) map.setZoom(app.view.zoom);
             zoomShown = JSON.stringify(app.view.zoom);
+            say();
             return true;
         },
         cell() {

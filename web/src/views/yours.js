@@ -80,7 +80,7 @@ export function create(host) {
 
     // The difference of the first tensor that has a picture; rows that agree are marked.
     function showPicture() {
-        const { run, yours } = app, name = STAGES.find((stage) => yours.tensors.has(stage) && run.tensors.has(stage));
+        const { run, yours } = app, name = !run.long && STAGES.find((stage) => yours.tensors.has(stage) && run.tensors.has(stage));
         const theirs = name && new Run(run.request, { tensors: new Map([...run.tensors, ...yours.tensors]), applied: run.applied });
         const a = name && run.matrix(name, app.at()), b = name && theirs.matrix(name, app.at()), difference = a && b && differenceOf(a, b);
         figure.hidden = !difference;
