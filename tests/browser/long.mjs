@@ -60,7 +60,7 @@ test("weights too many to hold: pooled first, then the part in view and the chos
     near(await valueAt(page, 3000, 1200), part.weights[0][1200], SIZE, "a weight in view");
     ok(asked.length <= 2, `${asked.length} requests for one picture and one place`);
     await page.evaluate(() => document.getElementById("map").map.choose(3000, 1200));
-    await page.waitForSelector("#cell-masked");
+    await page.waitForSelector("#cell-masked", { state: "attached" });
     near(toNumber(await page.textContent("#cell-masked")), part.masked_scores[0][1200], 1e-4, "what softmax sees");
     await after(page, () => page.click("#fetch-vectors"));
     near(toNumber(await page.textContent("#cell-qk")) / 2, part.masked_scores[0][1200], 1e-4, "the product, times the scale");

@@ -54,7 +54,7 @@ function showView() {
         viewName = tab;
         $("picture").setAttribute("aria-labelledby", `view-${tab}`);
         $("picture").removeAttribute("aria-label");
-        for (const asker of ["map", "table"]) app.run.parts?.want(asker, null);
+        lookAtNothing();
     }
     markView();
 }
@@ -103,8 +103,14 @@ function tellDrawn() {
     document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
 }
 
+// The view before may still be waiting for a part.
+function lookAtNothing() {
+    for (const asker of ["map", "table"]) app.run.parts?.want(asker, null);
+}
+
 function showLong() {
     showNothing();
+    lookAtNothing();
     $("picture").append(h("p", { class: "hint", id: "too-long" }, LONG[app.view.tab]));
     markView();
     renderApplied($("applied"));
