@@ -1,5 +1,6 @@
 // long.mjs: weights too many to hold: pooled ones at first, and the parts that are looked at.
 
+import { readFileSync } from "node:fs";
 import { partRequest, withNarrowValues } from "../../web/src/long.js";
 import { Tensor, product } from "../../web/src/tensor.js";
 import { after, ask, drawn, equal, linkTo, near, ok, open, test, toNumber, useView, world } from "./harness.mjs";
@@ -64,6 +65,9 @@ test("weights too many to hold: pooled first, then the part in view and the chos
     near(toNumber(await page.textContent("#cell-masked")), part.masked_scores[0][1200], 1e-4, "what softmax sees");
     await after(page, () => page.click("#fetch-vectors"));
     near(toNumber(await page.textContent("#cell-qk")) / 2, part.masked_scores[0][1200], 1e-4, "the product, times the scale");
+    await page.click("#export > summary");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("#export [data-name=svg]")]), figure = readFileSync(await download.path(), "utf8");
+    equal([/<image /.test(figure), /Each point is/.test(figure)], [true, false], "the figure of single weights");
     for (const view of ["lines", "stages", "compare"]) {
         await useView(page, view);
         ok(/weights as many|too many/.test(await page.textContent("#too-long")), view);
