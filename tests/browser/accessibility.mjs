@@ -26,6 +26,7 @@ for (const width of [1280, 390])
             await lookAt(page, view, width);
         }
         await usePreset(page, "alibi");
+        await after(page, () => page.click("[aria-label='Head 1']", { modifiers: ["Alt"] }));
         await lookAt(page, "alibi", width);
         await usePreset(page, "window");
         await after(page, () => page.check("#mask-reasons"));

@@ -99,3 +99,105 @@ test("locked tokens by the keyboard; in Lines; heads ordered by what they give",
     await page.click("text=Also as keys");
     await linked(page, ({ view }) => String(view.keys) === "1,2,3,4");
 });
+
+const weights = (page) => page.evaluate(() => Array.from(document.getElementById("map").map.picture.matrix.data));
+const rowsOf = (flat, cols) => Array.from({ length: flat.length / cols }, (_, i) => flat.slice(i * cols, (i + 1) * cols));
+
+async function cellAt(page, i, j) {
+    const box = await page.locator("#map").boundingBox();
+    const [x, y] = await page.evaluate(([a, b]) => { const { map } = document.getElementById("map"); return [map.x(b + 0.5), map.y(a + 0.5)]; }, [i, j]);
+    return [box.x + x, box.y + y];
+}
+
+test("cells masked by hand: computed at once; in the request, the link and the code; rules stay; what masks nothing goes", async (t) => {
+    const page = await open(t), press = (key) => page.keyboard.press(key), base = { seed: 3, x: { shape: [2, 6, 8] }, head_size: 4, num_heads: 2, causal: true };
+    await useJson(page, base);
+    await page.click("#mask-cells");
+    await page.mouse.move(...await cellAt(page, 5, 1));
+    await page.mouse.down();
+    await page.mouse.move(...await cellAt(page, 5, 3), { steps: 3 });
+    await after(page, () => page.mouse.up());
+    const mask = Array.from({ length: 6 }, (_, i) => Array.from({ length: 6 }, (__, j) => !(i === 5 && j >= 1 && j <= 3)));
+    near(rowsOf(await weights(page), 6), (await ask({ ...base, mask }, ["weights"])).weights[0][0], 1e-6, "three cells, painted over");
+    const hash = await linked(page, ({ request }) => request?.mask?.data.filter((x) => x === false).length === 3);
+    await page.click("#copy summary");
+    await page.click("#copy [data-name=python]");
+    ok((await page.evaluate(() => navigator.clipboard.readText())).includes("\"mask\":"), "the code has it");
+    const other = await open(t, { hash });
+    equal(await weights(other), await weights(page), "from the link");
+    await page.click("#mask-cells");
+    await page.mouse.click(...await cellAt(page, 2, 4));
+    await press("x");
+    ok((await page.textContent("#announcer")).endsWith("masked by causal, which no mask opens"), await page.textContent("#announcer"));
+    await page.mouse.click(...await cellAt(page, 5, 2));
+    await after(page, () => press("x"));
+    ok((await page.textContent("#announcer")) === "query 5 → key 2 seen again", await page.textContent("#announcer"));
+    for (const j of [1, 3]) {
+        await page.mouse.click(...await cellAt(page, 5, j));
+        await after(page, () => press("x"));
+    }
+    await linked(page, ({ request }) => request && !("mask" in request));
+    await clickLabel(page, "queries", 4);
+    await clickLabel(page, "keys", 0);
+    await after(page, () => press("X"));
+    near((await weights(page))[24], 0, 0, "the locked tokens' cells");
+    await page.click("#mask-cells");
+    await after(page, () => page.click("#remove-mask"));
+    await linked(page, ({ request }) => request && !("mask" in request));
+    for (const [given, cell] of [[{ mask: [[true], [true], [true], [true], [false], [true]], mask_semantics: "keep" }, 32], [{ mask: [0, -1, 0, 0, 0, 0] }, 32], [{ mask: [[false]], mask_semantics: "drop" }, 32]]) {
+        await useJson(page, { ...base, ...given });
+        const before = await weights(page);
+        await page.mouse.click(...await cellAt(page, 5, 2));
+        await press("x");
+        await page.waitForFunction((at) => document.getElementById("map").map.picture.matrix.data[at] === 0, cell);
+        const now = await weights(page), rest = 1 - before[cell];
+        near(now.slice(30, 36), before.slice(30, 36).map((x, j) => (j === 2 ? 0 : x / rest)), 1e-5, `beside ${JSON.stringify(given)}`);
+        near(now.slice(0, 30), before.slice(0, 30), 0, "other rows");
+    }
+});
+
+test("a sentence with cells masked by hand fits into a link: its preset, and what was changed", async (t) => {
+    const page = await open(t, { hash: "" });
+    await page.mouse.click(...await cellAt(page, 11, 10));
+    await after(page, () => page.keyboard.press("x"));
+    equal((await weights(page))[11 * 14 + 10], 0, "masked");
+    const hash = await linked(page, ({ preset, changes }) => preset === "sentence" && changes?.mask?.shape?.join() === "14,14");
+    ok(/“A sentence, read by a small model”, with another mask\./.test(await page.textContent("#story")), await page.textContent("#story"));
+    const other = await open(t, { hash });
+    equal(await weights(other), await weights(page), "from the link");
+    equal(await other.textContent("#story"), await page.textContent("#story"), "what is said of it");
+});
+
+test("heads switched off: the mean, rollout and the projected output follow; in the address", async (t) => {
+    const page = await open(t), projection = { output: Array.from({ length: 3 }, (_, r) => Array.from({ length: 12 }, (__, c) => ((r * 7 + c * 5) % 11) / 5 - 1)) };
+    const request = { seed: 2, x: { shape: [1, 6, 16] }, head_size: 4, num_heads: 3, causal: true, projection };
+    await useJson(page, request);
+    const { weights: [w] } = await ask(request, ["weights"]);
+    await useView(page, "heads");
+    await after(page, () => page.click("[aria-label='Head 1']", { modifiers: ["Alt"] }));
+    equal(await page.locator("[aria-label='Head 1, off']").count(), 1, "off");
+    await after(page, () => page.click("[aria-label='Mean of 2 heads']"));
+    near(rowsOf(await weights(page), 6), w[0].map((row, i) => row.map((x, j) => (x + w[2][i][j]) / 2)), 1e-6, "the mean of the others");
+    await after(page, () => page.click("[data-stage=output]"));
+    const mask = [[[true]], [[false]], [[true]]], without = (await ask({ ...request, mask }, ["output"])).output[0];
+    await page.waitForFunction(() => document.getElementById("map").map.picture.stage === "output");
+    near(rowsOf(await weights(page), 3), without, 1e-5, "the output");
+    ok(/the output moves by [\d.]+ % of its length/.test(await page.textContent("#heads-off")), await page.textContent("#heads-off"));
+    await linked(page, ({ view }) => JSON.stringify(view.off) === "[[0,1]]");
+    await useView(page, "compare");
+    await after(page, () => page.selectOption("#compare-with", "heads"));
+    await page.waitForFunction(() => /Largest difference/.test(document.getElementById("largest").textContent));
+    await useView(page, "map");
+    await after(page, () => page.click("text=All on"));
+    near(rowsOf(await weights(page), 3), (await ask(request, ["output"])).output[0], 1e-5, "all on");
+    await after(page, () => page.selectOption("#pick-head", "2"));
+    await after(page, () => page.keyboard.press("o"));
+    equal(await page.textContent("#announcer"), "Head 2 is off", "by the keyboard");
+    await useJson(page, { weights: [[[[[1, 0], [0.5, 0.5]], [[1, 0], [1, 0]]]], [[[[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]]]]] });
+    await useView(page, "heads");
+    await page.check("#switch-heads");
+    await after(page, () => page.click("[aria-label='Layer 1, head 1']"));
+    await page.uncheck("#switch-heads");
+    await after(page, () => page.click("[aria-label='Layer 1, rollout']"));
+    near(rowsOf(await weights(page), 2), [[1, 0], [0.25 + 0.75 * 0.375, 0.75 * 0.625]], 1e-6, "rollout without it");
+});

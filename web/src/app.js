@@ -9,9 +9,11 @@
 
 import { Problem, base, compute } from "./api.js";
 import { AUTO, Scale, extent, scaleFor } from "./color.js";
+import { fetchResults } from "./fetch_results.js";
 import { isAny, locked, sumsOf } from "./locks.js";
-import { MaskReasons } from "./mask_reasons.js";
-import { PRESETS } from "./presets.js";
+import { EDIT_CELLS_MAX, withCells } from "./mask_edit.js";
+import { MASK, MaskReasons } from "./mask_reasons.js";
+import { PRESETS, presetById } from "./presets.js";
 import { isLong, overview, withNarrowValues } from "./long.js";
 import { LongRun, layersOf } from "./long_run.js";
 import { cellsOf, namesFor } from "./request.js";
@@ -22,7 +24,7 @@ import { weightsRun } from "./weights.js";
 const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
 
 export const NO_LABELS = { rows: null, cols: null };
-export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, queries: [], keys: [] }; // of a request of another shape
+export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, queries: [], keys: [], off: [] }; // of a request of another shape
 
 export const TABS = ["map", "lines", "heads", "stages", "compare", "table", "yours"];
 
@@ -35,12 +37,16 @@ const SUMMED = ["weights", VALUE_WEIGHTS]; // the stages whose sums mean somethi
 
 const runOf = (request, reply, options) => new (reply.tensors.has("pooled_weights") ? LongRun : Run)(request, reply, options);
 
+// Of a request that is a preset's, but for some fields.
+export const aboutChanges = ({ preset, changes }) => `“${presetById(preset).title}”, with another ${Object.keys(changes).filter((name) => name !== "mask_semantics").join(", ")}.`;
+
 class App {
     constructor() {
         this.listeners = new Map();
         this.request = {};
         this.weights = null; // the user's weights: nothing is computed
         this.preset = null;
+        this.basis = null; // { preset, changes }: the preset of a file that the request is made of, and the fields that were changed since
         this.items = null; // "layers": the batch's items are the layers of one model
         this.about = ""; // where the request comes from, if not from a preset or the form
         this.labels = NO_LABELS;
@@ -66,8 +72,8 @@ class App {
     // ---- the request ----
 
     // Labels stay if none are given.
-    setRequest(request, { view = {}, preset = null, labels = this.labels, items = null, about = "" } = {}) {
-        Object.assign(this, { request, preset, labels, items, about, weights: null });
+    setRequest(request, { view = {}, preset = null, basis = null, labels = this.labels, items = null, about = "" } = {}) {
+        Object.assign(this, { request, preset, basis, labels, items, about, weights: null });
         Object.assign(this.view, view);
         this.tell("request");
         return this.compute();
@@ -98,21 +104,42 @@ class App {
     changeRequest(changes) {
         const request = { ...this.request, ...changes };
         for (const name of Object.keys(request)) if (request[name] === undefined) delete request[name];
-        Object.assign(this, { request, weights: null, preset: null, about: "" });
+        const from = presetById(this.preset ?? this.basis?.preset), basis = from?.file ? { preset: from.id, changes: { ...this.basis?.changes, ...changes } } : null;
+        Object.assign(this, { request, basis, weights: null, preset: null, about: basis ? aboutChanges(basis) : "" });
         this.tell("request");
+    }
+
+    // Masks cells, [query, key] pairs, in all heads, or lets them be seen if the first one is masked so, and computes at once. Returns what to
+    // say of it.
+    maskCells(cells) {
+        const { run, maskReasons, view } = this, head = Number.isInteger(view.head) ? view.head : 0, { Tq, Tk } = run.dims;
+        if (run.weightsOnly || this.offline) return "Only what attnd computes is masked by hand";
+        if (this.stale) return "Run the request first";
+        if (Tq * Tk > EDIT_CELLS_MAX) return `Only pictures of up to ${EDIT_CELLS_MAX} cells are masked by hand`;
+        const bits = ([i, j]) => maskReasons.bits(view.batch, head, i, j), free = cells.filter((cell) => !(bits(cell) & ~MASK)), [i, j] = free[0] ?? cells[0];
+        if (!free.length) return `query ${i} → key ${j} is masked by ${maskReasons.reasons(view.batch, head, i, j).map(({ title }) => title).join(", ")}, which no mask opens`;
+        const masked = !bits(free[0]), changed = free.filter((cell) => bits(cell) === (masked ? 0 : MASK));
+        this.changeRequest(withCells(this.request, run.dims, changed, masked));
+        this.compute();
+        return `${changed.length === 1 ? `query ${i} → key ${j}` : `${changed.length} cells`} ${masked ? "masked" : "seen again"}`;
+    }
+
+    removeMask() {
+        this.changeRequest({ mask: undefined, mask_semantics: undefined });
+        return this.compute();
     }
 
     // Shows weights as they are: nothing is computed.
     useWeights(tensor, { name = "the address", labels = NO_LABELS, view = {}, about = `Your weights, from ${name}; nothing is computed.` } = {}) {
         const run = weightsRun(tensor);
-        Object.assign(this, { weights: tensor, weightsName: name, preset: null, items: null, labels, about });
+        Object.assign(this, { weights: tensor, weightsName: name, preset: null, basis: null, items: null, labels, about });
         Object.assign(this.view, { stage: "weights", ...FIRST_CELLS }, view);
         this.show(run);
     }
 
     // Shows a request with the reply that it got earlier.
     useReply(request, reply, { view = {}, labels = NO_LABELS, items = null, about = "", preset = null } = {}) {
-        Object.assign(this, { request, labels, items, about, weights: null, preset });
+        Object.assign(this, { request, labels, items, about, weights: null, preset, basis: null });
         Object.assign(this.view, view);
         this.show(runOf(request, reply, { items }));
     }
@@ -121,7 +148,7 @@ class App {
     clear() {
         this.cancel();
         this.run?.parts?.stop();
-        Object.assign(this, { request: {}, about: "No request.", weights: null, preset: null, items: null, labels: NO_LABELS, run: null });
+        Object.assign(this, { request: {}, about: "No request.", weights: null, preset: null, basis: null, items: null, labels: NO_LABELS, run: null });
         Object.assign(this.view, VIEW_DEFAULTS);
         this.tell("request");
         this.tell("run");
@@ -207,6 +234,8 @@ class App {
         if (this.run !== run) this.run?.parts?.stop();
         this.run = run;
         if (run.parts) Object.assign(run, { onParts: () => run === this.run && this.tell("parts") });
+        this.view.off = this.view.off.filter(([layer, head]) => !run.long && layer < run.layers && head < run.dims.H);
+        run.switchOff(this.view.off);
         this.maskReasons = new MaskReasons(run);
         const { L, B, H, Tq, Tk } = run.dims, { view } = this, within = (x, most) => (Number.isInteger(x) ? Math.min(x, most - 1) : x === ROLLOUT && run.hasRollout ? x : run.hasMean || !run.long ? MEAN : 0);
         Object.assign(view, { layer: within(view.layer, L), batch: within(view.batch, B), head: within(view.head, H) });
@@ -226,9 +255,9 @@ class App {
         const { run } = this;
         if (!names.length) return true;
         if (this.offline) return false;
-        const reply = await this.busyWith(`Fetching ${names.join(", ")}`, (signal) => compute(run.request, names, signal));
-        if (!reply) return false;
-        run.add(reply.tensors);
+        const tensors = await this.busyWith(`Fetching ${names.join(", ")}`, (signal) => fetchResults(run, names, signal));
+        if (!tensors) return false;
+        run.add(tensors);
         if (run === this.run) this.tell("run");
         return true;
     }
@@ -250,6 +279,22 @@ class App {
         const last = this.lastLocked?.[side] ?? this.view[side].at(-1) ?? n, list = locked(this.view[side], n, { add, from: from === "last" ? last : from });
         if (from === null) this.lastLocked = { ...this.lastLocked, [side]: n };
         this.setLocks({ [side]: list });
+    }
+
+    // Switches a head off or on; `layer`: that which is shown, if none is given. Returns whether it is on now.
+    switchHead(head, layer = this.run.layerAxis ? this.view[this.run.layerAxis] : 0) {
+        const is = this.run.isOff(layer, head), others = this.view.off.filter((pair) => String(pair) !== String([layer, head]));
+        this.setOff(is ? others : [...others, [layer, head]]);
+        return is;
+    }
+
+    // `off`: [layer, head] pairs. What all heads make together is computed without them.
+    setOff(off) {
+        if (this.run.long) return;
+        this.view.off = off;
+        this.run.switchOff(off);
+        this.tell("view");
+        this.need(this.view.stage);
     }
 
     // Of weights too many to hold, nothing adds up rows and columns.

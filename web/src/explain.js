@@ -133,9 +133,10 @@ function givenCell(i, j, w, weights) {
 function meanCell(i, j) {
     const { H } = app.run.dims, matrices = Array.from({ length: H }, (_, head) => app.matrix("weights", head));
     const values = matrices.map((matrix) => matrix.data[i * matrix.cols + j]);
-    return [big("weight", share(values.reduce((a, b) => a + b, 0) / H)), h("p", { class: "hint" }, "the mean of the heads' weights"),
+    const on = app.run.headsOn(app.at()), mean = app.matrix("weights", MEAN);
+    return [big("weight", share(mean.data[i * mean.cols + j])), h("p", { class: "hint" }, on.length === H ? "the mean of the heads' weights" : `the mean of the weights of ${on.length} heads`),
         h("table", { class: "terms" }, h("tbody", {}, values.map((x, head) => h("tr", {},
-            h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => app.setView({ head }) }, `head ${head}`)),
+            h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => app.setView({ head }) }, `head ${head}${on.includes(head) ? "" : ", off"}`)),
             h("td", {}, share(x)), h("td", {}, bar(x, 1, false))))))];
 }
 

@@ -58,7 +58,7 @@ const SHAPE = /^\s*\[?\s*\d+(\s*[×x*, ]\s*\d+)*\s*\]?\s*$/;
 export function textOf(value, { kind, options }) {
     if (options) return String(value === undefined || value === false ? "" : value);
     if (value === undefined || value === null) return "";
-    if (value instanceof Tensor) return `file: ${shapeText(value.shape)}`;
+    if (value instanceof Tensor) return `${value.origin ?? "file"}: ${shapeText(value.shape)}`;
     if (kind === "tensor" && isTensorObject(value) && !value.data) return shapeText(value.shape);
     return typeof value === "number" ? String(value) : JSON.stringify(value);
 }
@@ -79,7 +79,7 @@ export function valueOf(text, { name, kind, options }, current) {
     }
     const trimmed = text.trim();
     if (trimmed === "") return undefined;
-    if (current instanceof Tensor && trimmed.startsWith("file:")) return current;
+    if (current instanceof Tensor && trimmed.startsWith(`${current.origin ?? "file"}:`)) return current;
     if (kind === "int" || kind === "number") return numberOf(trimmed, kind);
     if (kind === "tensor" && SHAPE.test(trimmed) && !name.startsWith("past")) return { shape: trimmed.match(/\d+/g).map(Number) };
     if (name === "projection" && trimmed === "identity") return "identity";

@@ -116,9 +116,9 @@ function showProblem() {
 const drafts = new Map(); // the last content of each source: what setRequest or useWeights takes
 
 function keepDraft(form) {
-    const { request, weights, weightsName, preset, labels, items, about } = app;
+    const { request, weights, weightsName, preset, basis, labels, items, about } = app;
     if (weights) drafts.set(form, { weights, name: weightsName, labels, about });
-    else if (Object.keys(request).length) drafts.set(form, { request, preset, labels, items, about });
+    else if (Object.keys(request).length) drafts.set(form, { request, preset, basis, labels, items, about });
 }
 
 // Returns to the source's last content, or starts with an example.

@@ -4,6 +4,7 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
 import { heightLeft, onFrame } from "./dom.js";
 import { cut, visible } from "./format.js";
+import { listenForPainting } from "./heatmap_edit.js";
 import { GIVEN_WIDTH, RECEIVED_HEIGHT, listenForLocks, tokenAt } from "./heatmap_locks.js";
 import { LABEL_FONT, axisNames, paintHeatMap } from "./heatmap_paint.js";
 import { TileCache } from "./tile_cache.js";
@@ -15,7 +16,8 @@ const LABEL_CHARACTERS = 14, ZOOM_DIGITS = 7;
 const SUMS_WIDTH_MIN = 440; // of a picture that keeps room for sums beside it
 
 export class HeatMap {
-    // `events`: onCell(i, j): chosen; onHover([i, j] or null); onLock: as listenForLocks calls it; onView(transform): panned or zoomed; onPaint(): a frame was painted;
+    // `events`: onCell(i, j): chosen; onHover([i, j] or null); onLock, onMask: as listenForLocks and listenForPainting call them;
+    // onView(transform): panned or zoomed; onPaint(): a frame was painted;
     // onLayout({ left, top, right, height }): where the cells are beside what is around the canvas, in pixels.
     constructor(canvas, events = {}, { compact = false } = {}) {
         this.canvas = canvas;
@@ -26,6 +28,8 @@ export class HeatMap {
         this.transform = zoomIdentity;
         this.cell = this.hover = null;
         this.moving = false; // since the last frame
+        this.editing = false; // a drag paints cells instead of moving them
+        this.painted = []; // cells that are being painted over
         this.draw = onFrame(() => this.paint());
         this.zoom = zoom().filter((event) => this.takes(event)).on("zoom", ({ transform, sourceEvent }) => {
             this.transform = transform;
@@ -43,14 +47,15 @@ export class HeatMap {
         });
         canvas.addEventListener("keydown", (event) => this.key(event));
         if (events.onLock) listenForLocks(this, events.onLock);
+        if (events.onMask) listenForPainting(this, events.onMask);
         this.observer = new ResizeObserver(() => this.resize());
     }
 
     // Which events move the picture. Over one that shows everything, the wheel and one finger scroll the page, unless it has the focus.
     takes(event) {
         if (event.type === "wheel") return event.ctrlKey || this.transform.k > 1.001 || document.activeElement === this.canvas;
-        if (event.type.startsWith("touch")) return event.touches.length > 1 || this.transform.k > 1.001;
-        return !event.button && !tokenAt(this, event);
+        if (event.type.startsWith("touch")) return event.touches.length > 1 || (this.transform.k > 1.001 && !this.editing);
+        return !event.button && !this.editing && !tokenAt(this, event);
     }
 
     // `picture`: as for TileCache, with { rowLabels, colLabels }: texts, or null for numbers; { locked, sums }: as in locks.js, or null; or

@@ -1,6 +1,7 @@
 // heatmap_paint.js: paints a HeatMap: tiles, then lines and numbers in large cells, the cursor, and labels in the gutters.
 
 import { number, short, tiny } from "./format.js";
+import { paintPainted } from "./heatmap_edit.js";
 import { paintFade, paintSums } from "./heatmap_locks.js";
 import { isMasked } from "./mask_reasons.js";
 import { valueAt } from "./matrix.js";
@@ -41,6 +42,7 @@ export function paintHeatMap(map, context, ratio, budget) {
     const complete = paintLayers(map, context, budget);
     paintCells(map, context);
     paintFade(map, context);
+    paintPainted(map, context);
     paintCursor(map, context);
     context.restore();
     paintSums(map, context);

@@ -7,7 +7,7 @@ import { FROM_MODEL } from "./from_model.js";
 const KEYS = [
     ["1 … 7", "heat map, lines, heads, stages, compare, table, compare with yours"], ["[ ]", "previous, next preset"], ["s, Shift s", "next, previous stage"],
     ["h, Shift h", "next, previous head"], ["b", "next batch item"], ["l", "mask reasons"], ["f", "hide the first key"], ["r", "what each key receives: sums below the map"],
-    ["q, k", "lock the chosen cell's query, its key; with Shift: all from the one locked last"], ["Esc", "let go of locked tokens; cancel a computation"],
+    ["q, k", "lock the chosen cell's query, its key; with Shift: all from the one locked last"], ["x, Shift x", "mask the chosen cell, the locked tokens' cells; again: let them be seen"], ["o", "switch the head off or on"], ["Esc", "let go of locked tokens; cancel a computation"],
     ["m", "to the picture"], ["arrows", "in the picture: move the chosen cell; with Shift: pan"], ["Home, End, Page", "far along a row, or down"],
     ["+ − 0", "zoom in, out, show all"], ["Ctrl Enter", "run"],
 ];

@@ -1,4 +1,4 @@
-// locked.js: what is said of locked tokens: a line with what can be let go of, and the panel with their sums.
+// locked.js: what is said of locked tokens and of heads that are off: a line with what can be let go of, and the panel with sums.
 
 import { app } from "./app.js";
 import { announce, h, keepFocus } from "./dom.js";
@@ -20,7 +20,7 @@ function chip(side, [first, end]) {
         h("span", { class: "sr" }, act), phrase(labelsOf(side), list), h("span", { "aria-hidden": "true" }, " ×"));
 }
 
-function clear() {
+export function unlock() {
     app.setLocks({ queries: [], keys: [] });
     announce("No token is locked");
 }
@@ -34,12 +34,29 @@ function onBothSides() {
     return h("button", { type: "button", class: "quiet", onclick: () => app.setLocks({ [other(side)]: app.view[side] }) }, `Also as ${other(side)}`);
 }
 
+// Heads that are off, by layer where there are several.
+function headsOff() {
+    const { off } = app.view, name = ([layer, head]) => (app.run.layers > 1 ? `${layer}.${head}` : String(head));
+    const one = (pair) => h("button", { type: "button", class: "chip", onclick: () => app.switchHead(pair[1], pair[0]) },
+        h("span", { class: "sr" }, "Switch on head "), name(pair), h("span", { "aria-hidden": "true" }, " ×"));
+    return off.length > 0 && h("span", { class: "chips", id: "heads-off" }, h("b", {}, off.length > 1 ? "heads off" : "head off"), off.map(one), change(),
+        h("button", { type: "button", class: "quiet", onclick: () => app.setOff([]) }, "All on"));
+}
+
+// How far an output that is projected moves without these heads.
+function change() {
+    const { run } = app, before = run.withAllHeads().matrix("output", app.at()), now = run.isAblated ? run.matrix("output", app.at()) : null;
+    if (!before || !now) return null;
+    const moved = Math.hypot(...now.data.map((x, at) => x - before.data[at])) / (Math.hypot(...before.data) || 1);
+    return h("span", { class: "hint" }, `the output moves by ${share(moved)} of its length`);
+}
+
 function renderLine(host) {
-    host.hidden = !app.hasLocks || !app.run;
+    host.hidden = !app.run || !(app.hasLocks || app.view.off.length);
     if (host.hidden) return host.replaceChildren();
     const part = (side) => app.view[side].length > 0 && h("span", { class: "chips" }, h("b", {}, side), runsOf(app.view[side]).map((run) => chip(side, run)));
     return host.replaceChildren(...[part(QUERIES), app.view.queries.length && app.view.keys.length ? "→" : null, part(KEYS), onBothSides(),
-        h("button", { type: "button", class: "quiet", id: "unlock", "aria-keyshortcuts": "Escape", onclick: clear }, "Clear")].filter(Boolean));
+        app.hasLocks && h("button", { type: "button", class: "quiet", id: "unlock", "aria-keyshortcuts": "Escape", onclick: unlock }, "Clear"), headsOff()].filter(Boolean));
 }
 
 // ---- the panel ----

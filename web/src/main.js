@@ -5,7 +5,7 @@ import { renderApplied, renderControls, renderPlace } from "./controls.js";
 import { $, announce, debounce, h, keepFocus, onFrame } from "./dom.js";
 import { createExplain } from "./explain.js";
 import { createForm } from "./form.js";
-import { announceLocks, createLocked } from "./locked.js";
+import { announceLocks, createLocked, unlock } from "./locked.js";
 import { KEYS, QUERIES } from "./locks.js";
 import { openHelp } from "./help.js";
 import { listenForFiles } from "./input.js";
@@ -241,9 +241,17 @@ function lockChosen(side, range) {
     return announceLocks();
 }
 
-function unlock() {
-    app.setLocks({ queries: [], keys: [] });
-    announceLocks();
+// Masks the chosen cell, or all cells of locked queries and locked keys; a second time, lets them be seen.
+function maskChosen(block) {
+    const { cell, queries, keys } = app.view, { Tq, Tk } = app.run.dims, all = (list, most) => (list.length ? list : Array.from({ length: most }, (_, n) => n));
+    const cells = block ? app.hasLocks && all(queries, Tq).flatMap((i) => all(keys, Tk).map((j) => [i, j])) : cell && [cell];
+    announce(cells ? app.maskCells(cells) : block ? "Lock tokens first" : "Choose a cell first");
+}
+
+function switchShown() {
+    const { head } = app.view;
+    if (!Number.isInteger(head)) return announce("Choose a head first");
+    return announce(`Head ${head} is ${app.switchHead(head) ? "on" : "off"}`);
 }
 
 function stepStage(by) {
@@ -265,6 +273,7 @@ function onKey(event) {
         h: () => stepHead(1), H: () => stepHead(-1), s: () => stepStage(1), S: () => stepStage(-1),
         b: () => app.setView({ batch: (app.view.batch + 1) % app.run.dims.B }), l: () => app.setView({ showReasons: !app.view.showReasons }),
         q: () => lockChosen(QUERIES), Q: () => lockChosen(QUERIES, true), k: () => lockChosen(KEYS), K: () => lockChosen(KEYS, true), ...(app.hasLocks && { Escape: unlock }),
+        x: () => maskChosen(false), X: () => maskChosen(true), o: switchShown,
         f: () => app.setView({ hideFirst: !app.view.hideFirst }), r: () => app.setView({ sums: !app.view.sums }), m: () => document.querySelector("#picture canvas")?.focus(),
     };
     const number = Number(event.key);

@@ -61,7 +61,7 @@ function sequencesOf(value, { Tq, Tk }) {
 }
 
 // A mask or a bias; null without it.
-function pairsTensor(value) {
+export function pairsTensor(value) {
     if (!isGiven(value)) return null;
     if (value instanceof Tensor) return value;
     const tensor = tensorFromJson(value);

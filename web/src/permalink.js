@@ -24,6 +24,9 @@ async function through(stream, bytes) {
     return new Uint8Array(await new Response(reader).arrayBuffer());
 }
 
+// null: a field that was taken away.
+const plainChanges = (changes) => plainRequest(Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, value === undefined ? null : value])));
+
 // Returns the fragment without its #; null if the state is too large for an address.
 export async function encode(app) {
     const view = Object.fromEntries(Object.entries(app.view).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(VIEW_DEFAULTS[name])));
@@ -32,6 +35,7 @@ export async function encode(app) {
         if (app.weights.size > LINK_BYTES_MAX / 4) return null;
         state.own = { shape: app.weights.shape, data: Array.from(app.weights.data, (x) => Number(x.toPrecision(8))) };
     } else if (app.preset) state.preset = app.preset;
+    else if (app.basis) Object.assign(state, { preset: app.basis.preset, changes: plainChanges(app.basis.changes) });
     else if (numbersIn(app.request) > LINK_BYTES_MAX) return null;
     else state.request = plainRequest(app.request);
     if (app.yours && app.view.tab === "yours") {
@@ -59,6 +63,7 @@ const SETTINGS = {
     layer: isIndex, batch: isIndex, head: isHead,
     heads: (value) => Array.isArray(value) && value.every(isHead),
     queries: (value) => Array.isArray(value) && value.every(isIndex),
+    off: (value) => Array.isArray(value) && value.every((pair) => pair !== null && isTuple(pair, 2, isIndex)),
     keys: (value) => Array.isArray(value) && value.every(isIndex),
     cell: (value) => isTuple(value, 2, isIndex),
     zoom: (value) => isTuple(value, 3, Number.isFinite),
@@ -70,9 +75,9 @@ function readView(view) {
     return { ...VIEW_DEFAULTS, ...Object.fromEntries(Object.entries(view).filter(([name, value]) => name in VIEW_DEFAULTS && isRight(name, value))) };
 }
 
-function check({ v, view = {}, own, request, preset, labels = {}, items = "layers", yours }) {
+function check({ v, view = {}, own, request, preset, changes = {}, labels = {}, items = "layers", yours }) {
     if (yours !== undefined && !isLinked(yours)) return false;
-    if (v !== 1 || !isObject(view) || !isObject(labels) || items !== "layers" || !isList(labels.rows) || !isList(labels.cols)) return false;
+    if (v !== 1 || !isObject(view) || !isObject(changes) || !isObject(labels) || items !== "layers" || !isList(labels.rows) || !isList(labels.cols)) return false;
     if (own !== undefined) return isObject(own) && Array.isArray(own.shape) && Array.isArray(own.data) && product(own.shape) === own.data.length;
     return isObject(request) || typeof preset === "string";
 }
@@ -80,7 +85,7 @@ function check({ v, view = {}, own, request, preset, labels = {}, items = "layer
 // Whether a fragment is a link's, and not that of a place in the page.
 export const isLink = (hash) => hash.startsWith("#s=");
 
-// Returns the state { view, request | preset | own, labels, items } of a link. Throws an Error if the link is damaged.
+// Returns the state { view, request | preset, with changes | own, labels, items } of a link. Throws an Error if the link is damaged.
 export async function decode(hash) {
     let state = null;
     try {

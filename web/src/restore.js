@@ -1,13 +1,14 @@
 // restore.js: what the page starts with: the numbers in self-contained HTML, the state in the address, or the notebook's head; and
 // the address that follows the state.
 
-import { NO_LABELS, VIEW_DEFAULTS, app } from "./app.js";
+import { NO_LABELS, VIEW_DEFAULTS, aboutChanges, app } from "./app.js";
 import { $, debounce } from "./dom.js";
 import { readSafetensors } from "./files.js";
 import { decode, encode, isLink } from "./permalink.js";
 import { PRESETS, presetById } from "./presets.js";
 import { Run } from "./run.js";
 import { Tensor } from "./tensor.js";
+import { patched } from "./variations.js";
 import { fromLink } from "./yours.js";
 
 const REMEMBER_MS = 250;
@@ -28,13 +29,16 @@ export async function saveState() {
 
 const remember = debounce(REMEMBER_MS, saveState);
 
-async function restore({ view, labels = NO_LABELS, items = null, own, request, preset: id, yours }) {
+async function restore({ view, labels = NO_LABELS, items = null, own, request, preset: id, changes, yours }) {
     app.yours = yours ? fromLink(yours) : null;
     if (own) return app.useWeights(new Tensor(own.shape, Float64Array.from(own.data)), { labels, view });
     const preset = presetById(id);
     if (!preset && !request) throw new Error(`This link is of a preset, "${id}", that the page does not have`);
     const content = preset ? await app.contentOf(preset) : { request, items };
-    return content && app.setRequest(content.request, { preset: preset?.id ?? null, view, labels, ...content });
+    if (!content) return undefined;
+    if (!changes) return app.setRequest(content.request, { preset: preset?.id ?? null, view, labels, ...content });
+    const basis = { preset: preset.id, changes };
+    return app.setRequest(patched(content.request, changes), { view, labels, ...content, basis, about: aboutChanges(basis) });
 }
 
 // A link that cannot be read leaves the page without a picture, which might be taken for the link's.

@@ -36,6 +36,7 @@ export class Run {
         this.elapsedMs = reply.elapsedMs ?? 0;
         this.bytes = reply.bytes ?? 0;
         this.weightsOnly = weightsOnly;
+        this.off = []; // [layer, head] pairs
         this.cache = new Map();
         this.dims = this.readDims(this.tensors.get("weights"));
     }
@@ -88,6 +89,32 @@ export class Run {
         return !this.weightsOnly && Boolean(this.applied.alibi || this.applied.mask === "additive");
     }
 
+    // Heads that are left out of what all heads make together: their mean, rollout, and an output that is projected.
+    switchOff(off) {
+        this.off = off;
+        this.cache.clear();
+    }
+
+    // The same run with every head on.
+    withAllHeads() {
+        const run = Object.assign(Object.create(Run.prototype), this, { cache: new Map() });
+        run.switchOff([]);
+        return run;
+    }
+
+    isOff(layer, head) {
+        return this.off.some(([a, b]) => a === layer && b === head);
+    }
+
+    // Whether heads are missing from the output, which has to be computed without them.
+    get isAblated() {
+        return this.off.length > 0 && this.outputIsShared("output");
+    }
+
+    get outputName() {
+        return this.isAblated ? `output without ${this.off.map((pair) => pair.join(".")).sort().join(" ")}` : "output";
+    }
+
     // The results that a stage's picture is made of.
     resultsOf(stage) {
         if (stage === "bias") return [this.applied.softcap ? "capped_scores" : "scores", "masked_scores"];
@@ -97,7 +124,7 @@ export class Run {
 
     // Those that have not been fetched.
     missing(stage) {
-        return this.weightsOnly ? [] : this.resultsOf(stage).filter((name) => !this.tensors.has(name));
+        return this.weightsOnly ? [] : (stage === "output" ? [this.outputName] : this.resultsOf(stage)).filter((name) => !this.tensors.has(name));
     }
 
     // The values that attention reads: with a cache, the past's and the new ones.
@@ -133,12 +160,19 @@ export class Run {
         return { rows: Tq, cols: Tk, data: tensor.data.subarray(start, start + Tq * Tk) };
     }
 
+    // The heads of a layer that are on.
+    headsOn({ layer, batch }) {
+        const at = this.layerAxis ? { layer, batch }[this.layerAxis] : 0;
+        return Array.from({ length: this.dims.H }, (_, head) => head).filter((head) => !this.isOff(at, head));
+    }
+
+    // Without a head, zeros.
     mean(stage, layer, batch) {
-        const matrices = Array.from({ length: this.dims.H }, (_, head) => this.matrix(stage, { layer, batch, head }));
-        if (!matrices[0]) return null;
-        const { rows, cols } = matrices[0], data = new Float64Array(rows * cols);
+        const matrices = this.headsOn({ layer, batch }).map((head) => this.matrix(stage, { layer, batch, head })), first = this.matrix(stage, { layer, batch, head: 0 });
+        if (!first) return null;
+        const { rows, cols } = first, data = new Float64Array(rows * cols);
         for (const matrix of matrices) for (let i = 0; i < data.length; i++) data[i] += matrix.data[i];
-        for (let i = 0; i < data.length; i++) data[i] /= matrices.length;
+        for (let i = 0; i < data.length; i++) data[i] /= matrices.length || 1;
         return { rows, cols, data };
     }
 
@@ -173,7 +207,7 @@ export class Run {
     }
 
     outputMatrix(batch, head) {
-        const tensor = this.tensors.get("output");
+        const tensor = this.tensors.get(this.outputName);
         if (!tensor) return null;
         if (this.outputIsShared("output")) {
             const cols = tensor.shape.at(-1), start = batch * this.dims.Tq * cols;

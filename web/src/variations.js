@@ -11,6 +11,7 @@ export const VARIATIONS = [
     { name: "causal", title: "causal or not", patch: (r) => (r.causal ? { causal: null } : { causal: "top_left" }) },
     { name: "bare", title: "without softcap, ALiBi, window, sinks", patch: () => ({ softcap: null, alibi: null, window: null, sinks: null }) },
     { name: "patch", title: "other fields", patch: readPatch },
+    { name: "heads", title: "all heads on" },
     { name: "pinned", title: "the pinned run" },
 ];
 

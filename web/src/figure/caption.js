@@ -22,7 +22,7 @@ export const barName = (stage) => NAMES[stage]?.[1] ?? titleOfStage(stage).toLow
 
 // `head`: null names none.
 export function placeName(head = app.view.head) {
-    const { L, B, H } = app.run.dims, { layer, batch } = app.view, of = { [MEAN]: "mean of all heads", [ROLLOUT]: "rollout from the first layer" };
+    const { L, B, H } = app.run.dims, { layer, batch } = app.view, of = { [MEAN]: app.view.off.length ? "mean of the heads that are on" : "mean of all heads", [ROLLOUT]: "rollout from the first layer" };
     return [L > 1 && `layer ${layer}`, B > 1 && `${app.run.layerAxis === "batch" ? "layer" : "item"} ${batch}`, head !== null && (of[head] ?? (H > 1 && `head ${head}`))].filter(Boolean).join(", ");
 }
 
@@ -37,10 +37,16 @@ export function lockedCaption() {
     return all.length ? ` Not faded: ${all.join(", ")}.` : "";
 }
 
+// Which heads are off, in a sentence; empty if all are on.
+export function offCaption() {
+    const { off } = app.view, name = ([layer, head]) => (app.run.layers > 1 ? `${layer}.${head}` : head);
+    return off.length ? ` Without ${off.length > 1 ? "heads" : "head"} ${off.map(name).join(", ")}${app.run.layers > 1 ? " (layer.head)" : ""}.` : "";
+}
+
 // How many queries and keys there are, or which of them are shown, and how masked cells look.
 export function mapCaption({ matrix: { rows, cols }, stage, reasonBits, hidesMasked }, { i0, i1, j0, j1 } = { i0: 0, i1: rows, j0: 0, j1: cols }, masked = "Hatched: masked.") {
     const columns = stage === "output" ? "dimensions" : "keys";
-    return `${span("queries", i0, i1, rows)}, ${span(columns, j0, j1, cols)}.`.replace(/^\w/, (letter) => letter.toUpperCase()) + (hidesMasked && reasonBits ? ` ${masked}` : "") + lockedCaption();
+    return `${span("queries", i0, i1, rows)}, ${span(columns, j0, j1, cols)}.`.replace(/^\w/, (letter) => letter.toUpperCase()) + (hidesMasked && reasonBits ? ` ${masked}` : "") + lockedCaption() + offCaption();
 }
 
 // The mask's reasons with their colours, where they are shown.

@@ -5,6 +5,7 @@ import { app, isDark } from "../app.js";
 import { announce, h } from "../dom.js";
 import { Scale, extent, joined } from "../color.js";
 import { colorBar } from "../color_bar.js";
+import { fetchResults } from "../fetch_results.js";
 import { barName, titleOf } from "../figure/caption.js";
 import { number } from "../format.js";
 import { HeatMap } from "../heatmap.js";
@@ -55,20 +56,35 @@ export function create(host) {
     const sentence = (cell) => `query ${cell[0]} → key ${cell[1]}: A ${number(valueAt(panels[0], cell))}, B ${number(valueAt(panels[1], cell))}, `
         + `difference ${number(valueAt(panels[2], cell))}`;
 
+    async function fetchMissing(run, stage) {
+        const names = stage === "bias" ? [] : run.missing(stage), tensors = names.length ? await app.busyWith("Computing the other run", (signal) => fetchResults(run, names, signal)) : null;
+        if (tensors) run.add(tensors);
+    }
+
+    // The run as it is with no head off.
+    async function allHeadsOn(stage) {
+        const run = app.run.withAllHeads();
+        await fetchMissing(run, stage);
+        return { run, maskReasons: app.maskReasons, name: "all heads on" };
+    }
+
     let other = null, otherOf = ""; // the last run computed, and the request and stage it is for
     async function otherRun(stage) {
         const variation = VARIATIONS.find(({ name }) => name === app.view.compare) ?? VARIATIONS[0];
         if (variation.name === "pinned") return app.pinned;
+        if (variation.name === "heads") return app.view.off.length ? allHeadsOn(stage) : null;
         if (app.run.weightsOnly || app.offline) return null;
         const patch = variation.patch(app.run.request);
         if (!patch) return null;
-        const request = patched(app.run.request, patch), id = JSON.stringify([request, stage]) + app.run.cells;
+        const request = patched(app.run.request, patch), id = JSON.stringify([request, stage, app.view.off]) + app.run.cells;
         if (otherOf === id && other.base === app.run) return other;
         const names = [...new Set(["weights", ...(stage === "bias" ? [] : app.run.resultsOf(stage))])];
         const reply = await app.busyWith("Computing the other run", (signal) => compute(request, names, signal));
         if (!reply) return undefined;
         if (!app.stale) app.clearProblem();
-        const run = new Run(request, reply);
+        const run = new Run(request, reply, { items: app.run.items });
+        run.switchOff(app.view.off);
+        await fetchMissing(run, stage);
         otherOf = id;
         return (other = { run, maskReasons: new MaskReasons(run), base: app.run, name: patchText(patch) });
     }
@@ -80,6 +96,7 @@ export function create(host) {
     }
 
     function missing() {
+        if (app.view.compare === "heads") return "Every head is on: switch one off in Heads.";
         if (app.view.compare === "pinned" || app.run.weightsOnly) return "Pin a run, then look at another one.";
         return app.view.compare === "patch" ? "Type the fields to change." : "";
     }
@@ -100,7 +117,7 @@ export function create(host) {
 
     function show(b) {
         const stage = app.view.stage === "bias" ? "weights" : app.view.stage, a = app.matrix(stage);
-        const bMatrix = b?.run.matrix(stage, { ...app.at(), layer: 0, batch: Math.min(app.view.batch, b.run.dims.B - 1) });
+        const bMatrix = b?.run.matrix(stage, { ...app.at(), layer: b.run.weightsOnly ? app.view.layer : 0, batch: Math.min(app.view.batch, b.run.dims.B - 1) });
         const difference = a && bMatrix && differenceOf(a, bMatrix);
         if (!difference) return showNone(b ? `These have different shapes: ${a?.rows} × ${a?.cols} and ${bMatrix?.rows} × ${bMatrix?.cols}.` : missing());
         strip.hidden = false;

@@ -27,16 +27,23 @@ function paintThumbnail(canvas, picture, side) {
 }
 
 export function create(host) {
-    let collecting = false; // clicks collect, for touch screens without a Shift key
+    let collecting = false, switching = false; // what clicks do beside opening, for touch screens without Shift and Alt
     let side = SIDE_MAX, scale = null, measure = null; // of the drawing under way
     const chosen = h("p", { class: "hint", id: "heads-about", "aria-live": "polite" });
     const grid = h("div", { class: "thumbs", role: "group", "aria-label": "Heads" });
     const items = h("div", { class: "thumbs", role: "group", "aria-label": "Batch items" });
     const headsTitle = h("h2", {}, "Heads"), itemsTitle = h("h2", {}, "Batch items");
-    const collectBox = h("label", { class: "check" }, h("input", { type: "checkbox", id: "collect", onchange: (event) => { collecting = event.target.checked; } }), "Click collects");
+    const collectBox = h("label", { class: "check" }, h("input", { type: "checkbox", id: "collect", onchange: (event) => clicksDo(event.target.checked, false) }), "Click collects");
+    const switchBox = h("label", { class: "check" }, h("input", { type: "checkbox", id: "switch-heads", onchange: (event) => clicksDo(false, event.target.checked) }), "Click switches off");
     const order = h("select", { id: "heads-order", onchange: () => app.setView({ order: order.value }) });
     const orderBox = h("label", { class: "pick" }, "Order by ", order);
-    host.append(headsTitle, h("div", { class: "row" }, orderBox, chosen, collectBox), grid, itemsTitle, items);
+    host.append(headsTitle, h("div", { class: "row" }, orderBox, chosen, collectBox, switchBox), grid, itemsTitle, items);
+
+    function clicksDo(collect, switchOff) {
+        [collecting, switching] = [collect, switchOff];
+        collectBox.firstChild.checked = collecting;
+        switchBox.firstChild.checked = switching;
+    }
 
     const placeOf = (layer) => (app.run.layerAxis ? { [app.run.layerAxis]: layer } : {});
     const layerShown = () => (app.run.layerAxis ? app.view[app.run.layerAxis] : 0);
@@ -46,11 +53,11 @@ export function create(host) {
         app.setView({ ...placeOf(layer), heads: before.includes(head) ? before.filter((x) => x !== head) : [...before, head] });
     }
 
-    function thumbnail(text, picture, { pressed, onclick, name, value }) {
+    function thumbnail(text, picture, { pressed, onclick, onkeydown, name, value, off = false }) {
         const canvas = h("canvas", { "aria-hidden": "true" });
         paintThumbnail(canvas, picture.layers?.[0].picture ?? picture, side);
-        return h("button", { type: "button", class: `thumb ${pressed ? "on" : ""}`, "aria-pressed": String(Boolean(pressed)), "aria-label": name ?? text, onclick },
-            h("span", { class: "frame" }, canvas), h("span", {}, text), value !== undefined && h("b", { class: "measure" }, value));
+        return h("button", { type: "button", class: `thumb${pressed ? " on" : ""}${off ? " off" : ""}`, "aria-pressed": String(Boolean(pressed)), "aria-label": `${name ?? text}${off ? ", off" : ""}`, onclick, onkeydown },
+            h("span", { class: "frame" }, canvas), h("span", {}, off ? `${text} off` : text), value !== undefined && h("b", { class: "measure" }, value));
     }
 
     const pictureAt = (layer, head) => {
@@ -58,14 +65,28 @@ export function create(host) {
         return matrix && app.pictureOf(matrix, app.view.stage, scale, app.maskReasons, head, place.batch);
     };
 
-    const NAMES = { [MEAN]: ["mean", "Mean of all heads"], [ROLLOUT]: ["rollout", "Rollout"] };
+    const NAMES = { [ROLLOUT]: ["rollout", "Rollout"] };
+
+    function meanName(layer) {
+        const on = app.run.headsOn({ layer: 0, batch: 0, ...placeOf(layer) }).length;
+        return on === app.run.dims.H ? ["mean", "Mean of all heads"] : [`mean of ${on}`, `Mean of ${on} heads`];
+    }
 
     function head(layer, which) {
         const many = app.run.layers > 1, collected = layer === layerShown() && app.view.heads.includes(which);
-        const [short1, long] = NAMES[which] ?? [`head ${which}`, `Head ${which}`];
+        const [short1, long] = which === MEAN ? meanName(layer) : NAMES[which] ?? [`head ${which}`, `Head ${which}`], one = Number.isInteger(which);
         return thumbnail(many ? short1.replace("head ", measure ? `${layer}.` : "") : short1, pictureAt(layer, which), {
-            pressed: collected,
-            onclick: (event) => (which !== ROLLOUT && (collecting || event.shiftKey || event.ctrlKey || event.metaKey) ? collect(layer, which) : app.setView({ ...placeOf(layer), head: which, tab: "map" })),
+            pressed: collected, off: one && app.run.isOff(layer, which),
+            onclick: (event) => {
+                if (one && (switching || event.altKey)) app.switchHead(which, layer);
+                else if (which !== ROLLOUT && (collecting || event.shiftKey || event.ctrlKey || event.metaKey)) collect(layer, which);
+                else app.setView({ ...placeOf(layer), head: which, tab: "map" });
+            },
+            onkeydown: (event) => {
+                if (event.key !== "o" || !one) return;
+                event.stopPropagation();
+                app.switchHead(which, layer);
+            },
             name: many ? `Layer ${layer}, ${long.toLowerCase()}` : long,
             value: valueOf(layer, which),
         });
@@ -150,10 +171,10 @@ export function create(host) {
         scale = scaleOfAll();
         const inGrid = layers > 1 && !measure, width = host.clientWidth || 560;
         side = inGrid ? Math.max(SIDE_MIN, Math.min(SIDE_MAX, Math.floor((width - LAYER_NAME_WIDTH) / heads.length) - GAP)) : SIDE_MAX;
-        chosen.textContent = view.heads.length ? `${view.heads.length} collected` : "Click opens a head, shift-click collects.";
+        chosen.textContent = view.heads.length ? `${view.heads.length} collected` : "Click opens a head, Shift collects, Alt switches off.";
         if (view.heads.length) chosen.append(" ", h("button", { type: "button", class: "quiet", onclick: () => app.setView({ heads: [] }) }, "Clear"));
         const batch = B > 1 && run.layerAxis !== "batch";
-        headsTitle.hidden = grid.hidden = chosen.hidden = collectBox.hidden = H === 1 && batch && layers === 1;
+        headsTitle.hidden = grid.hidden = chosen.hidden = collectBox.hidden = switchBox.hidden = H === 1 && batch && layers === 1;
         itemsTitle.hidden = !batch;
         headsTitle.textContent = layers > 1 ? "Layers and heads" : "Heads";
         grid.classList.toggle("grid", inGrid);

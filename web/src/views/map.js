@@ -23,6 +23,7 @@ export function create(host) {
             announce(describe(i, j));
         },
         onHover: (at) => showTip(at),
+        onMask: (cells) => announce(app.maskCells(cells)),
         onLock: (...which) => {
             app.lock(...which);
             announceLocks();
@@ -50,8 +51,25 @@ export function create(host) {
     const looked = h("p", { class: "hint", id: "looked", hidden: true });
     host.append(looked);
     const zoom = (text, label, title, onclick) => h("button", { type: "button", class: "icon", "aria-label": label, title, onclick }, text);
-    const tools = h("div", { class: "zoom", role: "group", "aria-label": "Zoom" }, zoom("+", "Zoom in", "Zoom in (+)", () => map.zoomBy(1.5)),
+    const editor = h("button", { type: "button", id: "mask-cells", "aria-pressed": "false", title: "Click or drag over cells to mask them (x)", onclick: () => edit(!map.editing) }, "Mask cells");
+    const remover = h("button", { type: "button", id: "remove-mask", class: "quiet", onclick: () => app.removeMask() }, "Remove the mask");
+    const tools = h("div", { class: "zoom", role: "group", "aria-label": "Mask and zoom" }, remover, editor, zoom("+", "Zoom in", "Zoom in (+)", () => map.zoomBy(1.5)),
         zoom("−", "Zoom out", "Zoom out (−)", () => map.zoomBy(1 / 1.5)), zoom("⤢", "Show all", "Show all (0)", () => map.fit()));
+
+    // While it is on, cells are painted over instead of moved.
+    function edit(on) {
+        map.editing = on;
+        canvas.classList.toggle("editing", on);
+        editor.setAttribute("aria-pressed", String(on));
+        remover.hidden = !on || !app.request.mask;
+        if (on) announce("Click or drag over cells to mask them, or to let them be seen again");
+    }
+
+    function showEditor() {
+        editor.hidden = app.run.weightsOnly || app.run.long || app.offline || app.view.stage === "output";
+        if (editor.hidden && map.editing) edit(false);
+        remover.hidden = !map.editing || !app.request.mask;
+    }
 
     function showTip(at) {
         tip.hidden = !at;
@@ -99,11 +117,13 @@ export function create(host) {
             const { rows, cols } = picture.matrix;
             canvas.setAttribute("aria-label", `${app.stage.title}, ${rows} rows by ${cols} columns; arrow keys move the chosen cell`);
             bar.replaceChildren(colorBar(picture.scale, { upright: true }));
+            showEditor();
             map.cell = app.view.cell;
             if (map.show(picture) && JSON.stringify(app.view.zoom) === zoomShown) app.view.zoom = null;
             if (JSON.stringify(app.view.zoom) !== zoomShown) map.setZoom(app.view.zoom);
             zoomShown = JSON.stringify(app.view.zoom);
             say();
+            if (map.hover) showTip(map.hover);
             return true;
         },
         cell() {
