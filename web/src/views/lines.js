@@ -4,7 +4,7 @@ import { linkHorizontal } from "d3-shape";
 import { schemeTableau10 } from "d3-scale-chromatic";
 import { app } from "../app.js";
 import { h, heightLeft, svg } from "../dom.js";
-import { lockedCaption, titleOf } from "../figure/caption.js";
+import { lockedCaption, offCaption, titleOf } from "../figure/caption.js";
 import { cut, share, visible } from "../format.js";
 import { announceLocks } from "../locked.js";
 import { KEYS, QUERIES, isLit } from "../locks.js";
@@ -178,7 +178,7 @@ export function create(host) {
         const colors = heads().map((head, at) => ({ name: nameOf(head), color: heads().length > 1 ? COLORS[at % COLORS.length] : "#0b57b5" }));
         return { kind: "lines", lines: strongestOfAll(rows, cols).map((line) => ({ ...line, faded: app.hasLocks && !isLit(app.view, line.i, line.j) })), rows, cols, rowLabels: app.labels.rows, colLabels: app.labels.cols, heads: colors,
             title: heads().length > 1 ? titleOf("weights", null) : titleOf("weights", heads()[0]),
-            caption: `A line's width is the weight: at most ${topk} of each query${heads().length > 1 ? " and head" : ""}, from ${share(threshold)} up.${lockedCaption()}` };
+            caption: `A line's width is the weight: at most ${topk} of each query${heads().length > 1 ? " and head" : ""}, from ${share(threshold)} up.${lockedCaption()}${offCaption()}` };
     }
 
     return {
