@@ -31,7 +31,7 @@ test("locked tokens: a click, Ctrl, Shift and a drag over labels; others fade, s
     near(await shown("received"), w[0].map((_, j) => sum(w.map((row) => row[j]))), 1e-6, "what each key receives in all");
     await clickLabel(page, "queries", 7);
     equal(await locks(page), [[7], []], "a click");
-    ok(/^7: 24\.23 % of the attention goes to key 6\.$/.test(await page.textContent("#locked-sentence")), await page.textContent("#locked-sentence"));
+    ok(/^query 7: 24\.23 % of the attention goes to key 6\.$/.test(await page.textContent("#locked-sentence")), await page.textContent("#locked-sentence"));
     await clickLabel(page, "queries", 4, "Control");
     equal(await locks(page), [[4, 7], []], "Ctrl adds");
     near(await shown("received"), w[0].map((_, j) => w[4][j] + w[7][j]), 1e-6, "their sums");
@@ -73,7 +73,7 @@ test("locked tokens by the keyboard; in Lines; heads ordered by what they give",
     for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "q", "ArrowDown", "Q", "k"]) await press(key);
     equal(await locks(page), [[2, 3], [0]], "query 2 to 3, key 0");
     const share = w.map((head) => (head[2][0] + head[3][0]) / 2);
-    ok((await page.textContent("#announcer")).startsWith("2–3 → 0: "), await page.textContent("#announcer"));
+    ok((await page.textContent("#announcer")).startsWith("queries 2–3 → key 0: "), await page.textContent("#announcer"));
     near(await page.$$eval("#locked-heads td:nth-of-type(1)", (all) => all.map((cell) => cell.textContent)).then((all) => all.map(toNumber)), share, AS_PRINTED, "of each head");
     await useView(page, "heads");
     await after(page, () => page.selectOption("#heads-order", "locked"));

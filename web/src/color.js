@@ -28,7 +28,8 @@ const ROW_ABOUT = "of each row's largest";
 const STEPS = 255; // odd, so that 0 is the middle colour
 const LOG_DECADES = 4; // below the largest value; smaller ones get the lowest colour
 const SIGNED_LOG_KNEE = 100;
-const PERCENTILE = 0.99, SAMPLE_MAX = 1 << 17; // of the automatic scale; of more numbers it looks at every n-th
+const PERCENTILE = 0.99, SAMPLE_MAX = 1 << 17; // of the automatic scale; of more numbers it looks at every n-th, n being odd, so that
+// no few columns stand for all
 const LINEAR_TOKENS_MAX = 64; // weights of longer rows are too small for one scale
 
 export const RGB_NAN = [204, 71, 160];
@@ -108,7 +109,7 @@ const startsAlone = ({ rows, cols, data }) => rows > 1 && cols > 1 && data[0] ==
 
 // The 99th percentile of the sizes of numbers that are not 0, which masked weights are; null if there is none. `from`: the first row.
 function percentileOf(matrices, hideFirst, from) {
-    const all = matrices.reduce((sum, { data }) => sum + data.length, 0), step = Math.ceil(all / SAMPLE_MAX), sizes = [];
+    const all = matrices.reduce((sum, { data }) => sum + data.length, 0), step = Math.ceil(all / SAMPLE_MAX) | 1, sizes = [];
     for (const { cols, data } of matrices)
         for (let at = from * cols; at < data.length; at += step) {
             const size = Math.abs(data[at]);

@@ -216,7 +216,7 @@ export function createExplain(host) {
         if (run?.long) look();
         if (!run || !cell) {
             $("cell-title").textContent = "Cell";
-            body.replaceChildren(h("p", { class: "hint" }, "Click a cell of the picture, or focus the picture and press the arrow keys."));
+            body.replaceChildren(h("p", { class: "hint" }, "Click a cell of the picture, or focus the picture and press the arrow keys. Click a token to lock it."));
             return;
         }
         if (app.view.stage === "output" && Number.isInteger(app.view.head) && run.matrix("output", app.at())) {

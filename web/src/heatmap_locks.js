@@ -18,6 +18,9 @@ export function tokenAt(map, event) {
     return n >= 0 && n < (inY ? rows : cols) ? [inY ? QUERIES : KEYS, n] : null;
 }
 
+// Ctrl adds a token to those that are locked; a finger always does.
+export const isAdding = ({ ctrlKey, metaKey, pointerType }) => ctrlKey || metaKey || pointerType === "touch";
+
 // Calls onLock(side, n, { add, from }); from: the other end of a range, or "last", the token locked last.
 export function listenForLocks(map, onLock) {
     const { canvas } = map;
@@ -35,7 +38,7 @@ export function listenForLocks(map, onLock) {
     });
     canvas.addEventListener("click", (event) => {
         const at = tokenAt(map, event);
-        if (at && !dragged) onLock(...at, { add: event.ctrlKey || event.metaKey, from: event.shiftKey ? "last" : null });
+        if (at && !dragged) onLock(...at, { add: isAdding(event), from: event.shiftKey ? "last" : null });
         dragged = false;
     });
 }

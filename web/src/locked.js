@@ -76,11 +76,17 @@ function byHead() {
         h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: () => app.setView({ head }) }, `head ${head}`)), h("td", {}, share(x)), h("td", {}, bar(x, 1, false))))))];
 }
 
+// The locked tokens of a side as the beginning of a sentence; empty if there are none.
+function tokens(side) {
+    const list = app.view[side], text = phrase(labelsOf(side), list);
+    return labelsOf(side) || !list.length ? text : `${list.length > 1 ? side : side === QUERIES ? "query" : "key"} ${text}`;
+}
+
 function sentence(matrix) {
-    const { queries, keys } = app.view, { received, given } = sumsOf(matrix, app.view), from = phrase(labelsOf(QUERIES), queries), to = phrase(labelsOf(KEYS), keys);
+    const { queries, keys } = app.view, { received, given } = sumsOf(matrix, app.view), from = tokens(QUERIES), to = tokens(KEYS);
     if (!keys.length) {
         const best = received.reduce((most, x, j) => (x > received[most] ? j : most), 0);
-        return `${from || "All queries"}: ${share(received[best] / queries.length)} of the attention goes to key ${nameOf(KEYS, best)}.`;
+        return `${from}: ${share(received[best] / queries.length)} of the attention goes to key ${nameOf(KEYS, best)}.`;
     }
     const sum = (queries.length ? queries.map((i) => given[i]) : [...given]).reduce((a, b) => a + b, 0), of = queries.length || matrix.rows;
     return `${from || `All ${of} queries`} → ${to}: ${share(sum / of)} of the attention, ${number(sum)} in all.`;
@@ -92,7 +98,7 @@ function renderPanel(host) {
     if (!matrix) return host.replaceChildren();
     const { queries, keys } = app.view, { received, given } = sumsOf(matrix, app.view), both = queries.length > 0 && keys.length > 0;
     const parts = [h("h2", {}, "Locked tokens"), h("p", { id: "locked-sentence" }, sentence(matrix)),
-        !both && queries.length > 0 && [h("h3", {}, `What ${counted(queries.length, QUERIES)} ${queries.length > 1 ? "take" : "takes"} from`), table("locked-keys", KEYS, received, queries.length)],
+        !both && queries.length > 0 && [h("h3", {}, `What ${counted(queries.length, QUERIES)} ${queries.length > 1 ? "take" : "takes"} from`), table("locked-keys", KEYS, received, queries.length > 1 ? queries.length : null)],
         !both && keys.length > 0 && [h("h3", {}, `Who reads ${counted(keys.length, KEYS)}`), table("locked-queries", QUERIES, given, null)],
         keys.length > 0 && app.run.dims.H > 1 && byHead()];
     return host.replaceChildren(...parts.flat().filter(Boolean));

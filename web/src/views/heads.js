@@ -6,11 +6,18 @@ import { joined } from "../color.js";
 import { h, keepFocus } from "../dom.js";
 import { barName, captionOf, mapCaption } from "../figure/caption.js";
 import { share, short } from "../format.js";
+import { paintFade } from "../heatmap_locks.js";
 import { measuresFor } from "../measures.js";
 import { MEAN, ROLLOUT } from "../run.js";
 import { TILE_MAX, TileCache } from "../tile_cache.js";
 
 const SIDE_MAX = 118, SIDE_MIN = 24, GAP = 16, LAYER_NAME_WIDTH = 64;
+
+// Tokens that are not locked fade here, too.
+function fadeThumbnail(context, picture, cw, ch) {
+    const style = getComputedStyle(document.documentElement), color = (name) => style.getPropertyValue(name).trim();
+    paintFade({ picture, x: (j) => j * cw, y: (i) => i * ch, cw, ch, transform: { k: 1 }, colors: { surface: color("--surface"), accent: color("--accent") } }, context);
+}
 
 // The matrix on a small canvas; a pixel shows the largest number that it covers.
 function paintThumbnail(canvas, picture, side) {
@@ -24,6 +31,7 @@ function paintThumbnail(canvas, picture, side) {
     const context = canvas.getContext("2d");
     context.imageSmoothingEnabled = false;
     context.drawImage(tile, 0, 0, canvas.width, canvas.height);
+    fadeThumbnail(context, picture, canvas.width / cols, canvas.height / rows);
 }
 
 export function create(host) {

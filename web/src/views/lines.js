@@ -6,6 +6,7 @@ import { app } from "../app.js";
 import { h, heightLeft, svg } from "../dom.js";
 import { lockedCaption, offCaption, titleOf } from "../figure/caption.js";
 import { cut, share, visible } from "../format.js";
+import { isAdding } from "../heatmap_locks.js";
 import { announceLocks } from "../locked.js";
 import { KEYS, QUERIES, isLit } from "../locks.js";
 import { MEAN, ROLLOUT } from "../run.js";
@@ -109,7 +110,7 @@ export function create(host) {
         group.addEventListener("focus", () => light([side, i]));
         group.addEventListener("blur", () => light(null));
         group.addEventListener("click", (event) => {
-            if (!drag?.moved) lock(side, i, { add: event.ctrlKey || event.metaKey, from: event.shiftKey ? "last" : null });
+            if (!drag?.moved) lock(side, i, { add: isAdding(event), from: event.shiftKey ? "last" : null });
             drag = null;
         });
         group.addEventListener("keydown", (event) => move(event, side, i));

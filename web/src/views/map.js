@@ -15,7 +15,7 @@ const LOOK_MS = 120; // how long the picture rests before what it shows is fetch
 
 export function create(host) {
     const canvas = h("canvas", { tabIndex: 0, role: "application", "aria-roledescription": "heat map", id: "map",
-        "aria-keyshortcuts": "ArrowUp ArrowDown ArrowLeft ArrowRight Home End PageUp PageDown + - 0" });
+        "aria-keyshortcuts": "ArrowUp ArrowDown ArrowLeft ArrowRight Home End PageUp PageDown + - 0 q k x" });
     const tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" }), bar = h("div", { class: "bar-beside" });
     const map = new HeatMap(canvas, {
         onCell: (i, j) => {
