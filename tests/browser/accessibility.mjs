@@ -4,7 +4,7 @@
 import { PRESETS } from "../../web/src/presets.js";
 import { after, equal, linked, near, ok, open, shoot, stickingOut, test, useJson, usePreset, useView, violations } from "./harness.mjs";
 
-const VIEWS = ["map", "lines", "heads", "stages", "compare", "table"];
+const VIEWS = ["map", "lines", "heads", "stages", "compare", "table", "image"];
 // Looks at the page in both themes. What the theme changes is colours, so in the dark axe looks at these alone.
 async function lookAt(page, name, width) {
     for (const scheme of ["light", "dark"]) {

@@ -7,8 +7,8 @@ import { exported } from "./export.mjs";
 const read = async (page, name) => readFileSync(await exported(page, name), name === "svg" ? "utf8" : null);
 
 // What an SVG says, as texts; throws where a text is clipped or covers another. Slanted texts may cross each other's boxes.
-async function textsOf(page, svg) {
-    ok(!/var\(|<style|(href|src)="(?!#|data:image\/png)/.test(svg), "nothing from outside");
+export async function textsOf(page, svg) {
+    ok(!/var\(|<style|(href|src)="(?!#|data:image\/(png|jpeg))/.test(svg), "nothing from outside");
     const { texts, faults } = await page.evaluate((source) => {
         const host = document.createElement("div");
         host.innerHTML = source;
@@ -26,15 +26,15 @@ async function textsOf(page, svg) {
 }
 
 // Checks both pictures of what is shown. Returns the SVG and its texts.
-async function checked(page, what) {
+export async function checked(page, what) {
     const svg = await read(page, "svg"), png = await read(page, "png"), [, width, height] = /<svg [^>]*width="(\d+)" height="(\d+)"/.exec(svg);
     equal([what, png.readUInt32BE(16), png.readUInt32BE(20)], [what, 2 * width, 2 * height], "the PNG is twice as large");
     return { svg, png, texts: await textsOf(page, svg) };
 }
 
-const has = (texts, ...wanted) => wanted.forEach((one) => ok(texts.some((text) => text.includes(one)), `no “${one}” in ${JSON.stringify(texts)}`));
+export const has = (texts, ...wanted) => wanted.forEach((one) => ok(texts.some((text) => text.includes(one)), `no “${one}” in ${JSON.stringify(texts)}`));
 
-const pixel = (page, png, x, y) => page.evaluate(async ([data, left, top]) => {
+export const pixel = (page, png, x, y) => page.evaluate(async ([data, left, top]) => {
     const image = new Image();
     image.src = data;
     await image.decode();

@@ -11,6 +11,7 @@ import "./long.mjs";
 import "./yours.mjs";
 import "./export.mjs";
 import "./figures.mjs";
+import "./image.mjs";
 import "./accessibility.mjs";
 import "./docs.mjs";
 import "./rules.mjs";

@@ -24,13 +24,13 @@ import { weightsRun } from "./weights.js";
 const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
 
 export const NO_LABELS = { rows: null, cols: null };
-export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, queries: [], keys: [], off: [] }; // of a request of another shape
+export const FIRST_CELLS = { layer: 0, batch: 0, head: 0, heads: [], cell: null, zoom: null, queries: [], keys: [], off: [], grid: null }; // of a request of another shape
 
-export const TABS = ["map", "lines", "heads", "stages", "compare", "table", "yours"];
+export const TABS = ["map", "lines", "heads", "stages", "compare", "table", "yours", "image"];
 
 export const VIEW_DEFAULTS = {
     ...FIRST_CELLS, tab: "map", stage: "weights", palette: "viridis", mode: AUTO, order: "",
-    hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "scale", patch: "", pairs: false, sums: true,
+    hideFirst: false, showReasons: false, threshold: 0.05, topk: 8, compare: "scale", patch: "", pairs: false, sums: true, fit: "crop", overlay: 0.6, smooth: false,
 };
 
 const SUMMED = ["weights", VALUE_WEIGHTS]; // the stages whose sums mean something
@@ -54,6 +54,7 @@ class App {
         this.run = null;
         this.pinned = null;
         this.yours = null; // { name, tensors }: what other code made of the request
+        this.image = null; // { canvas, name }: the picture whose patches are the keys; neither sent nor in the address
         this.comparison = null; // in a self-contained copy: what the server found about them
         this.problem = null;
         this.busy = null;
@@ -382,6 +383,11 @@ class App {
     useYours(tensors, name) {
         this.yours = { tensors, name };
         this.tell("view");
+    }
+
+    usePicture(image) {
+        this.image = image;
+        this.setView({ tab: "image", grid: null });
     }
 
     setLabels(labels) {

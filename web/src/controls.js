@@ -76,7 +76,7 @@ export function renderControls(host, view) {
         h("div", { class: "row" },
             tab !== "table" && !lines && pick("palette", "Colours", PALETTES, () => app.view.palette, (palette) => app.setView({ palette })),
             tab !== "table" && !lines && pick("mode", "Scale", MODES, () => app.view.mode, (mode) => app.setView({ mode })),
-            check("hide-first", "Hide first key", "hideFirst"),
+            tab !== "image" && check("hide-first", "Hide first key", "hideFirst"),
             tab === "map" && app.matrix() && app.sumsPossible && check("sums", "Sums", "sums"),
             map && app.maskReasons?.any && check("mask-reasons", "Mask reasons", "showReasons"),
             map && reasonLegend(), view.tools),

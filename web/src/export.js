@@ -94,7 +94,8 @@ async function standalone(view) {
     const [script, style] = await Promise.all([read("script[src]", "src"), read("link[rel=stylesheet]", "href")]);
     const [page, licenses] = await Promise.all(["", "licenses.txt"].map(async (path) => (await fetch(new URL(path, base))).text())), font = await fontText();
     const { preset, about, labels, items, name } = app, request = app.weights ? null : plainRequest(app.run.request);
-    const state = { view: app.view, preset, about, labels, items, name, request, ...beside.state };
+    const image = app.image && { name: app.image.name, url: app.image.canvas.toDataURL("image/png") };
+    const state = { view: app.view, preset, about, labels, items, name, request, image, ...beside.state };
     const held = (value) => JSON.stringify(value).replaceAll("<", "\\u003c");
     const html = page.replace(/<link rel="icon"[^>]*>\n?/, "").replace(/<link rel="stylesheet"[^>]*>/, () => `<style>${style}</style>`)
         .replace(/<script type="module"[^>]*><\/script>/, "")

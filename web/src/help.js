@@ -5,7 +5,7 @@ import { $, announce, h } from "./dom.js";
 import { FROM_MODEL } from "./from_model.js";
 
 const KEYS = [
-    ["1 … 7", "heat map, lines, heads, stages, compare, table, compare with yours"], ["[ ]", "previous, next preset"], ["s, Shift s", "next, previous stage"],
+    ["1 … 8", "heat map, lines, heads, stages, compare, table, compare with yours, image"], ["[ ]", "previous, next preset"], ["s, Shift s", "next, previous stage"],
     ["h, Shift h", "next, previous head"], ["b", "next batch item"], ["l", "mask reasons"], ["f", "hide the first key"], ["r", "what each key receives: sums below the map"],
     ["q, k", "lock the chosen cell's query, its key; with Shift: all from the one locked last"], ["x, Shift x", "mask the chosen cell, the locked tokens' cells; again: let them be seen"], ["o", "switch the head off or on"], ["Esc", "let go of locked tokens; cancel a computation"],
     ["m", "to the picture"], ["arrows", "in the picture: move the chosen cell; with Shift: pan"], ["Home, End, Page", "far along a row, or down"],
@@ -17,7 +17,7 @@ export function openHelp() {
     const dialog = $("help-dialog");
     dialog.replaceChildren(h("h2", { id: "help-title" }, "attnd"),
         h("p", {}, "Choose a preset, change the request, click a cell. Drop a .json, .safetensors, .npy or .npz file anywhere: a request, its tensors "
-            + "or your own attention weights, [Tq, Tk] up to [layers, batch, heads, Tq, Tk]. The address holds everything you see, so it can be shared."),
+            + "or your own attention weights, [Tq, Tk] up to [layers, batch, heads, Tq, Tk]; or a picture whose patches are the keys. The address holds everything you see, so it can be shared."),
         h("p", {}, MOUSE),
         h("dl", { class: "keys" }, KEYS.flatMap(([keys, text]) => [h("dt", {}, h("kbd", {}, keys)), h("dd", {}, text)])),
         !app.offline && h("p", { class: "hint" }, h("a", { href: "licenses.txt" }, "Licences of the libraries in this page")),

@@ -6,6 +6,7 @@ import { $, announce } from "./dom.js";
 import { FIELD_NAMES } from "./fields.js";
 import { readNumpy } from "./files.js";
 import { readNpz } from "./npz.js";
+import { readPicture } from "./overlay.js";
 import { X, formOf } from "./request.js";
 import { readRequestFile, splitRequest } from "./request_file.js";
 import { readYours } from "./yours.js";
@@ -110,8 +111,20 @@ export async function takeYours(files) {
     }
 }
 
+// A picture whose patches are the keys.
+async function takePicture(file) {
+    try {
+        app.usePicture(await readPicture(file));
+        announce(`Opened ${file.name}`);
+    } catch (error) {
+        app.fail(new Error(`${file.name}: ${error.message}`));
+    }
+}
+
 // Tensors of files that are opened together belong together: q.npy, k.npy and v.npy.
 export async function takeFiles(files) {
+    const picture = [...files].find(({ type }) => type.startsWith("image/"));
+    if (picture) return takePicture(picture);
     if (app.view.tab === "yours" && app.run && !app.run.weightsOnly) return takeYours(files);
     const tensors = new Map(), names = [];
     let at = "", labels = null;

@@ -17,6 +17,7 @@ import { renderTakeAway } from "./take_away.js";
 import { restoreTheme, wireTheme } from "./theme.js";
 import * as compare from "./views/compare.js";
 import * as heads from "./views/heads.js";
+import * as image from "./views/image.js";
 import * as lines from "./views/lines.js";
 import * as map from "./views/map.js";
 import * as stages from "./views/stages.js";
@@ -38,6 +39,7 @@ const VIEWS = [
     { name: "compare", title: "Compare", module: compare },
     { name: "table", title: "Table", module: table },
     { name: "yours", title: "Compare with yours", module: yours },
+    { name: "image", title: "Image", module: image },
 ];
 
 const RESIZE_MS = 100;

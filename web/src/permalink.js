@@ -67,6 +67,9 @@ const SETTINGS = {
     keys: (value) => Array.isArray(value) && value.every(isIndex),
     cell: (value) => isTuple(value, 2, isIndex),
     zoom: (value) => isTuple(value, 3, Number.isFinite),
+    grid: (value) => isTuple(value, 3, isIndex),
+    fit: (value) => value === "crop" || value === "stretch",
+    overlay: (value) => value >= 0 && value <= 1,
 };
 
 // The settings that are known and right; the others have their defaults.

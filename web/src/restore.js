@@ -4,6 +4,7 @@
 import { NO_LABELS, VIEW_DEFAULTS, aboutChanges, app } from "./app.js";
 import { $, debounce } from "./dom.js";
 import { readSafetensors } from "./files.js";
+import { pictureAt } from "./overlay.js";
 import { decode, encode, isLink } from "./permalink.js";
 import { PRESETS, presetById } from "./presets.js";
 import { Run } from "./run.js";
@@ -55,10 +56,10 @@ async function restoreLink(hash) {
 export const HELD = { other: "other.", yours: "yours." };
 
 // Self-contained HTML: a copy of the page with the numbers inside, and with those that the picture compares. Returns whether this is one.
-function restoreStandalone() {
+async function restoreStandalone() {
     const held = $("standalone-state");
     if (!held) return false;
-    const { view, preset, about, labels, items, request, name, other, yours } = JSON.parse(held.textContent);
+    const { view, preset, about, labels, items, request, name, other, yours, image } = JSON.parse(held.textContent);
     const bytes = Uint8Array.from(atob($("standalone-data").textContent.trim()), (c) => c.charCodeAt(0)), { tensors: all, metadata } = readSafetensors(bytes.buffer);
     const prefixes = Object.values(HELD), tensors = new Map([...all].filter(([key]) => !prefixes.some((prefix) => key.startsWith(prefix))));
     const part = (prefix) => new Map([...all].filter(([key]) => key.startsWith(prefix)).map(([key, tensor]) => [key.slice(prefix.length), tensor]));
@@ -68,6 +69,7 @@ function restoreStandalone() {
         app.pin(new Run(other.request, { tensors: part(HELD.other), applied: other.applied }), other.name);
         view.compare = "pinned";
     }
+    if (image) app.image = await pictureAt(image);
     if (yours) Object.assign(app, { yours: { name: yours.name, tensors: part(HELD.yours) }, comparison: yours.found });
     if (!request) app.useWeights(tensors.get("weights"), { name, labels, view, about });
     else app.useReply(request, { tensors, applied: JSON.parse(metadata.applied), warnings: JSON.parse(metadata.warnings) }, { labels, items, view, about, preset });
@@ -81,6 +83,6 @@ export async function begin() {
         if (isLink(hash)) restoreLink(hash);
         else if (hash === "" && history.state?.start) app.usePreset(START);
     });
-    if (restoreStandalone()) return;
+    if (await restoreStandalone()) return;
     await (isLink(location.hash) ? restoreLink(location.hash) : app.usePreset(START));
 }

@@ -4,6 +4,7 @@
 //   { kind: "grid", columns, rows }     small matrices of one scale in rows { name, panels }; columns: [{ name, apart }], or null
 //   { kind: "lines", ... }              lines.js
 //   { kind: "table", picture, region }  numbers
+//   { kind: "overlay", ... }            overlay.js
 //
 // with { title, caption }: what it is, and sentences about what is seen. `bar` names what a scale's numbers are.
 
@@ -13,6 +14,7 @@ import { glyphDefinitions, loadFont, textWidth } from "./font.js";
 import { legendBlock } from "./legend.js";
 import { linesBlock } from "./lines.js";
 import { cellSize, matrixBlock, wholeOf } from "./matrix.js";
+import { overlayBlock } from "./overlay.js";
 import { barBelow, barBeside } from "./scale_bar.js";
 import { withSums } from "./sums.js";
 import { tableBlock } from "./table.js";
@@ -67,7 +69,9 @@ function grids({ columns, rows, scale, bar }) {
     return row([all, barBeside(paper, Math.max(60, Math.min(all.height, BAR_BESIDE_MAX)), barLabel(paper, bar))], GAP);
 }
 
-const KINDS = { maps, grid: grids, lines: linesBlock, table: tableBlock };
+const overlay = (figure) => overlayBlock({ ...figure, label: barLabel(figure.scale, "weight") });
+
+const KINDS = { maps, grid: grids, lines: linesBlock, table: tableBlock, overlay };
 
 // Returns SVG, self-contained. `details`: what the caption says after the figure's own sentences.
 export async function drawFigure(figure, details) {
