@@ -22,7 +22,7 @@ export function save(blob, name) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-const stem = () => `attention-${app.view.stage}${Number.isInteger(app.view.head) ? `-head${app.view.head}` : `-${app.view.head}`}${app.run.dims.B > 1 ? `-${itemName()}${app.view.batch}` : ""}`;
+const stem = () => `attention-${app.view.stage}${app.view.tab === "map" ? "" : `-${app.view.tab}`}${Number.isInteger(app.view.head) ? `-head${app.view.head}` : `-${app.view.head}`}${app.run.dims.B > 1 ? `-${itemName()}${app.view.batch}` : ""}`;
 
 const itemName = () => (app.run.layerAxis === "batch" ? "layer" : "item");
 

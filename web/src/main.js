@@ -29,6 +29,7 @@ const LONG = {
     lines: "Lines join up to 400 tokens. Of weights as many as these the heat map shows all, and the panel of a cell the keys that its query reads most.",
     stages: "The stages of weights as many as these are not fetched whole. Choose a cell of the heat map: its panel has the score, what softmax sees, and the weight.",
     compare: "Two runs are compared weight by weight, which takes both of them whole; these have too many. Compare a part: fewer tokens, or a request that selects it.",
+    image: "A picture has fewer patches than these weights have keys.",
 };
 
 const VIEWS = [

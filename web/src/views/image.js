@@ -114,7 +114,7 @@ export function create(host) {
     }
 
     function readHeads() {
-        const { H } = app.run.dims, names = [...Array.from({ length: H }, (_, head) => head), ...(H > 1 ? [MEAN] : [])];
+        const { H } = app.run.dims, names = [...Array.from({ length: H }, (_, head) => head), ...(app.run.hasMean ? [MEAN] : [])];
         const matrices = names.map((head) => app.matrix("weights", head));
         if (!matrices.every(Boolean)) return false;
         const all = matrices.map(ofQuery), scales = overlayScales(all, grid, app.view.mode, app.view.palette);
