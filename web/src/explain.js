@@ -92,7 +92,8 @@ function scoreSteps(run, batch, head, i, j, q, k) {
         return matrix ? valueAt(matrix, i, j) : undefined;
     };
     // Of a large run some stages have not been fetched; their numbers follow from the products.
-    const own = app.maskReasons.queryScale(batch, i), product = q && k ? dot(q, k) : undefined, score = at("scores") ?? product * applied.scale * own;
+    const own = app.maskReasons.queryScale(batch, i), stored = at("scores");
+    const product = q && k ? dot(q, k) : applied.scale ? stored / (applied.scale * own) : undefined, score = stored ?? product * applied.scale * own;
     const biased = score + (bias.bias ?? 0) + (bias.relative ?? 0), add = (name, value, id) => value !== undefined && { name, value, op: "+", id };
     const capped = at("capped_scores") ?? (applied.softcap ? applied.softcap * Math.tanh(biased / applied.softcap) : biased);
     return [{ name: "q·k", value: product, id: "qk" }, { name: "scale", value: applied.scale, op: "×", id: "scale" },

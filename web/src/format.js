@@ -15,8 +15,8 @@ export function number(x) {
 
 export const short = (x) => (Number.isFinite(x) && Math.abs(x) < 1000 ? fixed2(x).replace("-", "−") : number(x));
 
-// As short, and one digit of a number that would be 0 in it.
-export const tiny = (x) => (x !== 0 && Math.abs(x) < 0.005 ? x.toExponential(0).replaceAll("-", "−") : short(x));
+// As number, with few digits of small ones: of weights shared by many keys. `digits`: behind the point.
+export const tiny = (x, digits) => (x !== 0 && Math.abs(x) < 0.005 ? x.toExponential(digits).replaceAll("-", "−") : digits ? number(x) : short(x));
 
 // A whole number in groups of three digits.
 export const count = format(",");

@@ -117,7 +117,7 @@ function paintCells(map, context) {
     for (let j = j0; j <= j1; j++) context.rect(Math.round(map.x(j)) - 0.5, map.top, 0, map.plotHeight);
     context.stroke();
     if (width < CELL_NUMBER_WIDTH || height < CELL_NUMBER_HEIGHT) return;
-    const text = width >= CELL_DIGITS_WIDTH ? number : layers ? tiny : short;
+    const wide = width >= CELL_DIGITS_WIDTH, text = layers ? (x) => tiny(x, wide ? 1 : 0) : wide ? number : short;
     context.font = NUMBER_FONT;
     context.textAlign = "center";
     context.textBaseline = "middle";

@@ -22,7 +22,7 @@ export class Parts {
     // The numbers of a stage at a cell; undefined: not fetched.
     at(name, batch, head, i, j) {
         const part = this.find(name, batch, head, i, j);
-        return part && part.matrices.get(name).data[(i - part.i0) * (part.j1 - part.j0) + j - part.j0];
+        return part ? part.matrices.get(name).data[(i - part.i0) * (part.j1 - part.j0) + j - part.j0] : undefined;
     }
 
     find(name, batch, head, i, j, i1 = i + 1, j1 = j + 1) {
