@@ -259,6 +259,15 @@ static bool frequencies_follow_length(const struct random_request *c)
     return c->rope && !strstr(c->rope, "\"length\"") && (strstr(c->rope, "\"dynamic\"") || strstr(c->rope, "\"longrope\""));
 }
 
+/* Labels may be more or fewer than the tokens: they are for people. Most requests have none. */
+static const char *const token_lists[] = {
+    [2] = "[]",
+    [5] = "[\"The\", \" cat\", \"]\", \"NaN\", \"\\u00e9\"]",
+    [9] = "{\"query\": [\"a\", \",\"], \"key\": [\"[1]\"]}",
+    [10] = NULL,
+};
+#define TOKEN_LISTS (sizeof token_lists / sizeof *token_lists)
+
 struct draw random_request_draw(struct random_request *c, uint64_t seed)
 {
     struct draw draw = {seed * 0x2545f4914f6cdd1dU + 1};
@@ -276,6 +285,7 @@ struct draw random_request_draw(struct random_request *c, uint64_t seed)
     else
         draw_tensors(c, &draw);
     random_request_draw_fields(c, &draw);
+    c->tokens = token_lists[seed % TOKEN_LISTS];
     c->numerics = seed % 7 != 3 ? NULL : frequencies_follow_length(c) ? "default" : "row_invariant";
     return draw;
 }

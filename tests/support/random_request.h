@@ -118,6 +118,7 @@ struct random_request {
     const char *pool_by;                           /* NULL: left out */
     const char *format;                            /* NULL: left out */
     int decimals;                                  /* -1: left out */
+    const char *tokens;                            /* as JSON; NULL: left out */
 };
 
 void random_request_init(struct random_request *c, uint64_t seed);

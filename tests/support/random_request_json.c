@@ -267,6 +267,8 @@ static void write_reply(const struct random_request *c, struct fields *fields)
         field_format(fields, "\"format\":\"%s\"", c->format);
     if (c->decimals >= 0)
         field_format(fields, "\"decimals\":%d", c->decimals);
+    if (c->tokens)
+        field_format(fields, "\"tokens\":%s", c->tokens);
     write_select(c, fields);
     if (c->top > 0)
         field_format(fields, "\"top\":%zu", c->top);

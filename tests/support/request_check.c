@@ -119,8 +119,9 @@ static void check_results(const struct checking *c)
         check_result(c, which);
         count++;
     }
-    if (json_object_size(c->reply) != count + 2)
-        fail_msg("%s: %zu members in the reply, should be %zu results, applied and warnings", c->name,
+    bool tokens = answer_field(c->answer, "tokens") != NULL;
+    if (json_object_size(c->reply) != count + 2 + tokens)
+        fail_msg("%s: %zu members in the reply, should be %zu results, applied, warnings and tokens as sent", c->name,
                  json_object_size(c->reply), count);
 }
 
@@ -502,6 +503,14 @@ static void check_warnings(const struct checking *c)
         fail_msg("%s: %zu warnings, where %zu are due", c->name, json_array_size(warnings), due);
 }
 
+/* Labels come back as they were sent. */
+static void check_tokens(const struct checking *c)
+{
+    json_t *sent = answer_field(c->answer, "tokens"), *returned = json_object_get(c->reply, "tokens");
+    if (sent == NULL ? returned != NULL : !json_equal(sent, returned))
+        fail_msg("%s: tokens are not those of the request", c->name);
+}
+
 void request_check(const char *name, json_t *request, json_t *reply)
 {
     struct request_answer answer;
@@ -510,6 +519,7 @@ void request_check(const char *name, json_t *request, json_t *reply)
         .name = name, .request = request, .reply = reply, .applied = json_object_get(reply, "applied"), .answer = &answer};
     check_results(&c);
     check_conventions(&c);
+    check_tokens(&c);
     check_warnings(&c);
     request_answer_done(&answer);
 }
