@@ -17,6 +17,7 @@ export class Problem extends Error {
         this.status = fields.status;
         this.pointer = fields.pointer ?? "";
         this.limit = fields.limit;
+        this.isDeadline = fields.type === "urn:attnd:problem:deadline";
         this.retryAfter = fields.retryAfter;
     }
 

@@ -10,13 +10,14 @@
 import { Problem, base, compute } from "./api.js";
 import { AUTO, Scale, extent, scaleFor } from "./color.js";
 import { fetchResults } from "./fetch_results.js";
+import { count } from "./format.js";
 import { isAny, locked, sumsOf } from "./locks.js";
+import { isLong, overview, withNarrowValues } from "./long.js";
+import { LongRun, layersOf } from "./long_run.js";
 import { EDIT_CELLS_MAX, withCells } from "./mask_edit.js";
 import { MASK, MaskReasons } from "./mask_reasons.js";
 import { PRESETS, presetById } from "./presets.js";
-import { isLong, overview, withNarrowValues } from "./long.js";
-import { LongRun, layersOf } from "./long_run.js";
-import { cellsOf, namesFor } from "./request.js";
+import { cellsOf, namesFor, tokensOf } from "./request.js";
 import { readRequestFile } from "./request_file.js";
 import { MEAN, ROLLOUT, Run, STAGES, VALUE_WEIGHTS } from "./run.js";
 import { weightsRun } from "./weights.js";
@@ -228,7 +229,8 @@ class App {
     firstOf(request) {
         if (!isLong(request)) return ["Computing", (signal) => compute(request, namesFor(request), signal)];
         const { names, fields } = overview(request);
-        return [`Computing ${fields.pool.join(" × ")} pooled weights of all`, (signal) => compute(withNarrowValues(request), names, signal, fields)];
+        const { Tq, Tk } = tokensOf(request);
+        return [`Computing ${fields.pool.join(" × ")} pooled weights of ${count(Tq)} × ${count(Tk)}`, (signal) => compute(withNarrowValues(request), names, signal, fields)];
     }
 
     take(run) {

@@ -177,8 +177,9 @@ function showProblem() {
     $("key-part").hidden = problem?.status !== 401;
     showStale();
     if (!problem) return;
-    const where = problem.pointer ? ` (at ${problem.pointer})` : "", retry = problem.retryAfter ? ` Try again in ${problem.retryAfter} s.` : "";
-    $("problem").replaceChildren(h("b", {}, problem.status ? `${problem.status} ` : ""), `${problem.message}${where}.${retry}`.replace(/\.\.$/, "."),
+    const where = problem.pointer ? ` (at ${problem.pointer})` : "", time = problem.isDeadline && app.large ? " So many tokens may take longer than the server's --request-timeout." : "";
+    const retry = problem.retryAfter ? ` Try again in ${problem.retryAfter} s.` : "";
+    $("problem").replaceChildren(h("b", {}, problem.status ? `${problem.status} ` : ""), `${problem.message}${where}.${time}${retry}`.replace(/\.\.$/, "."),
         app.stale ? " The picture is still that of the request before." : "");
 }
 
