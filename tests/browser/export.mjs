@@ -173,6 +173,14 @@ test("self-contained HTML shows the view that it was made from: zoom, lines, and
     const largest = await page.textContent("#largest"), compare = await reopened();
     await compare.waitForFunction((text) => document.getElementById("largest")?.textContent === text, largest);
     equal(await compare.textContent("#picture .hint"), (await page.textContent("#picture .hint")).replace("B: ", "B: pinned, "), "its name");
+    const { output } = await ask({ ...NOTEBOOK, scale: 0.25 }, ["output"]);
+    await useView(page, "yours");
+    await page.setInputFiles("#yours-file", { name: "mine.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify({ output })) });
+    await page.waitForFunction(() => document.querySelector("#picture figcaption").textContent);
+    ok(/Yours − attnd's: Output, item 0.*output: 1 of 8 rows agree \(=\)/s.test(readFileSync(await exported(page, "svg"), "utf8")), "a figure of other code's results");
+    const yours = await reopened(), said = async (one) => [await one.textContent("#verdict"), await one.textContent("#picture figcaption")];
+    await yours.waitForFunction(() => document.querySelector("#picture figcaption")?.textContent);
+    equal([await said(yours), await yours.$$eval(".apply", (all) => all.length)], [await said(page), 0], "what was found, and nothing to apply it to");
 });
 
 // A stand-in for Python's requests, as far as the code needs it.

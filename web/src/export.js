@@ -22,7 +22,12 @@ export function save(blob, name) {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-const stem = () => `attention-${app.view.stage}${app.view.tab === "map" ? "" : `-${app.view.tab}`}${Number.isInteger(app.view.head) ? `-head${app.view.head}` : `-${app.view.head}`}${app.run.dims.B > 1 ? `-${itemName()}${app.view.batch}` : ""}`;
+// The stage, and the view if it is not the map, with the head and the item or layer that are shown; all of them are in the heads' grid.
+function stem() {
+    const { stage, tab, head, batch } = app.view, all = tab === "heads";
+    const parts = ["attention", stage, tab !== "map" && tab, !all && (Number.isInteger(head) ? `head${head}` : head), app.run.dims.B > 1 && !(all && app.run.layerAxis) && `${itemName()}${batch}`];
+    return parts.filter(Boolean).join("-");
+}
 
 const itemName = () => (app.run.layerAxis === "batch" ? "layer" : "item");
 

@@ -179,7 +179,7 @@ export function create(host) {
         const colors = heads().map((head, at) => ({ name: nameOf(head), color: heads().length > 1 ? COLORS[at % COLORS.length] : "#0b57b5" }));
         return { kind: "lines", lines: strongestOfAll(rows, cols).map((line) => ({ ...line, faded: app.hasLocks && !isLit(app.view, line.i, line.j) })), rows, cols, rowLabels: app.labels.rows, colLabels: app.labels.cols, heads: colors,
             title: heads().length > 1 ? titleOf("weights", null) : titleOf("weights", heads()[0]),
-            caption: `A line's width is the weight: at most ${topk} of each query${heads().length > 1 ? " and head" : ""}, from ${share(threshold)} up.${lockedCaption()}${offCaption()}` };
+            caption: `A line's width is the weight: at most ${topk} of each query${heads().length > 1 ? " and head" : ""}, from ${share(threshold)} up.${first.rows > TOKENS_MAX || first.cols > TOKENS_MAX ? ` The first ${TOKENS_MAX} tokens.` : ""}${lockedCaption()}${offCaption()}` };
     }
 
     return {

@@ -91,7 +91,7 @@ export function create(host) {
             return true;
         });
         const scale = new Scale({ signed: true, max: difference.largest, mode: "linear", dark: isDark() });
-        const rowLabels = equal.map((same, i) => `${app.labels.rows?.[i] ?? i} ${same ? "=" : "≠"}`);
+        const rowLabels = equal.map((same, i) => `${app.labels.rows?.[i] ?? i}\u00a0${same ? "=" : "≠"}`);
         map.show({ ...app.pictureOf(difference, name, scale, null), hidesMasked: false, rowLabels });
         map.point(null, app.view.cell);
         caption.textContent = `Yours − attnd's, ${name}: ${equal.filter(Boolean).length} of ${a.rows} rows agree (=).`;
@@ -126,7 +126,7 @@ export function create(host) {
             return true;
         },
         comparison: () => (figure.hidden ? null : compared?.reply),
-        figure: () => !figure.hidden && { kind: "maps", panels: [{ picture: map.picture, bar: "difference" }], title: titleOf(map.picture.stage), caption: `${caption.textContent} ${verdict.textContent}` },
+        figure: () => !figure.hidden && { kind: "maps", panels: [{ picture: map.picture, bar: "difference" }], title: `Yours − attnd's: ${titleOf(map.picture.stage)}`, caption: `${caption.textContent} ${verdict.textContent}` },
         cell() {
             map.point(map.hover, app.view.cell);
         },
