@@ -124,6 +124,18 @@ test("the story: Back and Next, those of the browser too; from a request of one'
     await at(first.id);
 });
 
+test("a step of the story fades into the next one of its shape, unless people want no motion", async (t) => {
+    for (const reducedMotion of ["no-preference", "reduce"]) {
+        const page = await open(t, { reducedMotion });
+        await page.evaluate(() => { window.faded = 0; new MutationObserver((all) => { window.faded += all.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node.matches(".dissolving")).length; }).observe(document.querySelector(".map"), { childList: true }); });
+        await usePreset(page, "scaled");
+        equal([reducedMotion, await page.evaluate(() => window.faded)], [reducedMotion, reducedMotion === "reduce" ? 0 : 1], "of the same shape");
+        await usePreset(page, "cross");
+        equal(await page.evaluate(() => window.faded), reducedMotion === "reduce" ? 0 : 1, "of another shape");
+        await page.waitForFunction(() => !document.querySelector(".dissolving"));
+    }
+});
+
 test("what is pressed keeps the focus, though it is drawn anew", async (t) => {
     const page = await open(t), press = async (selector, key = "Enter") => {
         await page.focus(selector);

@@ -82,7 +82,7 @@ const NOTEBOOK_LINK = linkTo({ preset: "notebook", view: { cell: [7, 3] } });
 // Opens a new page in the test's browser, with the notebook's head unless `hash` or `path` say otherwise. t.expect(/pattern/) allows a console message that would fail the test otherwise.
 export async function open(t, { path = "", hash = path ? "" : NOTEBOOK_LINK, width = 1280, height = 900, scheme = "light", url = world.url, wait = true, ...options } = {}) {
     const permissions = url.startsWith("http") ? ["clipboard-read", "clipboard-write"] : [];
-    const context = await t.browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, ...options });
+    const context = await t.browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, reducedMotion: "reduce", ...options });
     t.contexts.push(context);
     const page = await context.newPage();
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && t.unexpected(`console ${message.type()}: ${message.text()}`));

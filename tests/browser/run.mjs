@@ -4,6 +4,7 @@
 
 import { run } from "./harness.mjs";
 import "./numbers.mjs";
+import "./captions.mjs";
 import "./input.mjs";
 import "./views.mjs";
 import "./look.mjs";

@@ -2,6 +2,7 @@
 
 import { app } from "../app.js";
 import { colorBar } from "../color_bar.js";
+import { dissolve, keepPicture } from "../dissolve.js";
 import { announce, debounce, h } from "../dom.js";
 import { HeatMap } from "../heatmap.js";
 import { describe, describeToken } from "../explain.js";
@@ -45,7 +46,7 @@ export function create(host) {
         else if (!map.hover) showTip(null);
     });
     canvas.addEventListener("pointerleave", () => showTip(null));
-    let zoomShown = JSON.stringify(null);
+    let zoomShown = JSON.stringify(null), step = null;
     canvas.map = map; // for tests and benchmarks
     host.append(h("div", { class: "map-and-bar" }, h("div", { class: "map" }, canvas, tip), bar));
     const looked = h("p", { class: "hint", id: "looked", hidden: true });
@@ -102,6 +103,13 @@ export function create(host) {
         if (!looked.hidden) looked.replaceChildren(waiting(run, "map") ?? shown(run, matrix, map.visibleCells()));
     }
 
+    // Whether the picture is that of another step of the story, and has the shape of the one that is shown.
+    function isNextStep({ matrix: { rows, cols } }) {
+        const was = map.picture?.matrix, stepped = step && app.preset && app.preset !== step;
+        step = app.preset;
+        return Boolean(stepped && was?.rows === rows && was.cols === cols);
+    }
+
     return {
         figure() {
             const picture = app.picture(), region = map.transform.k > 1.001 ? map.visibleCells() : undefined;
@@ -119,9 +127,11 @@ export function create(host) {
             bar.replaceChildren(colorBar(picture.scale, { upright: true }));
             showEditor();
             map.cell = app.view.cell;
+            const before = isNextStep(picture) ? keepPicture(canvas) : null;
             if (map.show(picture) && JSON.stringify(app.view.zoom) === zoomShown) app.view.zoom = null;
             if (JSON.stringify(app.view.zoom) !== zoomShown) map.setZoom(app.view.zoom);
             zoomShown = JSON.stringify(app.view.zoom);
+            if (before) dissolve(before, canvas);
             say();
             if (map.hover) showTip(map.hover);
             return true;
