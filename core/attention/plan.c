@@ -85,6 +85,15 @@ static void plan_head_group(struct attention_plan *plan)
     }
 }
 
+/* Float32 that is computed in double: see core/precision.h. */
+static bool is_f32_in_f64(const struct attention_plan *plan)
+{
+    const struct attention_params *params = plan->params;
+    size_t queries = size_max(plan->Tq, F32_IN_F64_QUERIES_MIN);
+    size_t products = size_multiply(size_multiply(queries, plan->Tk), size_add(plan->D, plan->Dv));
+    return params->query.dtype == DTYPE_F32 && products <= F32_IN_F64_PRODUCTS_MAX && !params->row_invariant;
+}
+
 static void plan_selection(struct attention_plan *plan)
 {
     const struct attention_selection *selection = plan->results->selection;
@@ -114,7 +123,7 @@ void attention_plan_init(struct attention_plan *plan, const struct attention_par
         .Dv = params->value.shape[3],
     };
     size_t products = size_multiply(size_multiply(plan->Tq, plan->Tk), size_add(plan->D, plan->Dv));
-    bool f32_in_f64 = params->query.dtype == DTYPE_F32 && products <= F32_IN_F64_PRODUCTS_MAX && !params->row_invariant;
+    bool f32_in_f64 = is_f32_in_f64(plan);
     bool parallel = size_multiply(size_multiply(plan->B, plan->H), products) >= PARALLEL_PRODUCTS_MIN;
     plan->runner = parallel ? executor : NULL;
     plan->precision = f32_in_f64 ? ATTENTION_F32_IN_F64 : params->query.dtype == DTYPE_F64 ? ATTENTION_F64 : ATTENTION_F32;

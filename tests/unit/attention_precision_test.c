@@ -1,5 +1,5 @@
 /* The promise about float32: for inputs of unit variance, no output is off by more than 2e-6 * max|value|, and the error
- * does not grow with the number of keys. */
+ * does not grow with the number of keys. Small items' outputs are the nearest floats. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -102,12 +102,51 @@ static void promise_holds_with_softcap_and_sinks(void **state)
     }
 }
 
+static size_t outputs_not_nearest(const struct attention_case *c)
+{
+    struct case_results r;
+    struct oracle_results expected;
+    size_t count = 0;
+    case_results_init(&r, &c->dims, 1U << RESULT_OUTPUT, NULL);
+    check_compute(c, &r, NULL);
+    oracle_attention(&c->params, &expected);
+    double *got = view_values(&r.results.output);
+    for (size_t k = 0; k < tensor_count(&r.results.output); k++)
+        count += (float)got[k] != (float)expected.output[k];
+    free(got);
+    oracle_results_done(&expected);
+    case_results_done(&r);
+    return count;
+}
+
+/* Few queries count as many: one of them over a few hundred keys is no small example but decoding. */
+static void small_items_are_the_nearest(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t Tq, Tk, D;
+        bool small;
+    } items[] = {{64, 64, 64, true},  {1, 128, 64, true},  {5, 7, 512, true},
+                 {1, 129, 64, false}, {1, 160, 64, false}, {65, 65, 64, false}};
+    for (size_t k = 0; k < sizeof items / sizeof *items; k++) {
+        struct attention_dims dims = {DTYPE_F32, 1, 4, 2, items[k].Tq, items[k].Tk, items[k].D, items[k].D};
+        struct attention_case c;
+        kernel_in_turn(k);
+        attention_case_init(&c, &dims, 0, k);
+        size_t count = outputs_not_nearest(&c);
+        if ((count == 0) != items[k].small)
+            fail_msg("%s: %zu outputs are not the nearest", c.text, count);
+        attention_case_done(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(error_does_not_grow_with_keys),
         cmocka_unit_test(promise_holds_for_all_head_sizes),
         cmocka_unit_test(promise_holds_with_softcap_and_sinks),
+        cmocka_unit_test(small_items_are_the_nearest),
     };
     return cmocka_run_group_tests(tests, core_setup, NULL);
 }
