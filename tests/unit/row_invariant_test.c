@@ -364,11 +364,46 @@ static void zeros_are_bit_equal(void **state)
     }
 }
 
+/* A score of -0 stays one where masks leave the key, whatever else they look at: a boolean mask that is not contiguous; keys out of
+ * order, whose positions are looked at one by one. */
+static void negative_zeros_stay(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 12; k++) {
+        const struct attention_dims dims = {k % 2 == 0 ? DTYPE_F32 : DTYPE_F64, 1, 1, 1, 1, 3, 1, 1};
+        static const double queries[] = {1}, keys[] = {0, 0, 0}, minus_zeros[] = {-0.0, -0.0};
+        static const int64_t positions[] = {0, 7, 0};
+        static unsigned char mask[] = {1, 9, 0, 9, 1, 9};
+        const bool by_key = k % 4 < 2;
+        struct attention_case c;
+        struct case_results r;
+        kernel_in_turn(k / 4);
+        attention_case_init(&c, &dims, by_key ? CASE_CAUSAL : 0, k);
+        c.params.row_invariant = true;
+        c.params.scale = -1;
+        view_store(&c.params.query, queries);
+        view_store(&c.params.key, keys);
+        if (by_key)
+            c.params.key_positions.given = positions;
+        else
+            c.params.mask = (struct tensor){mask, DTYPE_BOOL, 4, {1, 1, 1, 3}, {0, 0, 0, 2}};
+        case_results_init(&r, &dims, 1U << RESULT_MASKED_SCORES, NULL);
+        check_compute(&c, &r, NULL);
+        double *scores = view_values(&r.results.masked_scores), visible[] = {scores[0], scores[2]};
+        check_same_bits(&c, "scores of -0", minus_zeros, visible, 2);
+        assert_true(scores[1] == -INFINITY);
+        free(scores);
+        case_results_done(&r);
+        attention_case_done(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_bit_equal),
         cmocka_unit_test(zeros_are_bit_equal),
+        cmocka_unit_test(negative_zeros_stay),
     };
     return cmocka_run_group_tests(tests, core_setup, NULL);
 }
