@@ -61,10 +61,12 @@ static struct NAME(tile) NAME(tile_at)(const struct NAME(state) *state, size_t f
 }
 
 /* Leaves out keys that none of the tile's rows may see, whole panels before and single keys behind. Where a result has a number
- * for each key, all of the block's are needed. */
+ * for each key, all of the block's are needed; and all rows together see all that the block has. */
 static void NAME(tile_clip)(const struct NAME(state) *state, struct NAME(tile) *tile)
 {
-    if (state->stored)
+    const struct attention_block *block = state->block;
+    bool whole = tile->rows == block->rows && tile->first == block->key_begin && tile->first + tile->count == block->key_end;
+    if (state->stored || whole)
         return;
     size_t begin = SIZE_MAX, end = 0;
     for (size_t r = tile->row; r < tile->row + tile->rows; r++) {
@@ -79,7 +81,7 @@ static void NAME(tile_clip)(const struct NAME(state) *state, struct NAME(tile) *
     end = size_min(end, tile->first + tile->count);
     if (begin < end && begin > tile->first)
         tile->first += (begin - tile->first) / state->plan->key_panel * state->plan->key_panel;
-    tile->count = end > tile->first ? end - tile->first : 0;
+    tile->count = begin < end && tile->first < end ? end - tile->first : 0;
 }
 
 /* The tile's number among those whose scores are kept until the block ends; SIZE_MAX: they are not. */
@@ -199,15 +201,18 @@ static void NAME(state_init)(struct NAME(state) *state, struct attention_plan *p
     state->span = NULL;
     state->top_scores = scratch->top_scores;
     state->top_keys = scratch->top_keys;
+    const struct attention_row *rows = attention_row_at(plan, block->b, 0);
+    const double *sinks = with_sink ? plan->params->sinks : NULL;
+    const bool stages = plan->stages_wanted, reductions = plan->row_reductions;
     for (size_t r = 0; r < block->rows; r++) {
-        const struct attention_row *row = attention_row_at(plan, block->b, NAME(row_query)(state, r));
-        const double *sinks = with_sink && !row->padding ? plan->params->sinks : NULL;
+        const struct attention_row *row = rows + NAME(row_query)(state, r);
+        bool sink = sinks != NULL && !row->padding;
         state->rows[r] = row;
-        if (plan->stages_wanted)
+        if (stages)
             state->stored |= NAME(row_kept)(state, r);
-        state->max[r] = sinks == NULL ? MINUS_INFINITY : (REAL)sinks[NAME(row_head)(state, r)];
-        state->sum[r] = sinks == NULL ? 0 : 1;
-        if (plan->row_reductions) {
+        state->max[r] = sink ? (REAL)sinks[NAME(row_head)(state, r)] : MINUS_INFINITY;
+        state->sum[r] = sink ? 1 : 0;
+        if (reductions) {
             state->terms[r] = 0;
             state->top_count[r] = 0;
             state->top_min[r] = MINUS_INFINITY;
