@@ -138,10 +138,12 @@ static void NAME(block_run)(struct attention_plan *plan, const struct attention_
     struct NAME(state) state;
     NAME(state_init)(&state, plan, block, scratch, true);
     size_t first = block->sequence->first_key, end = first + block->sequence->keys;
-    NAME(keys_elsewhere)(&state, 0, first);
+    if (plan->params->sequences != NULL) {
+        NAME(keys_elsewhere)(&state, 0, first);
+        NAME(keys_elsewhere)(&state, end, plan->Tk);
+    }
     NAME(keys_outside)(&state, first, block->key_begin);
     NAME(keys_outside)(&state, block->key_end, end);
-    NAME(keys_elsewhere)(&state, end, plan->Tk);
     NAME(keys_run)(&state, block->key_begin, block->key_end, NAME(tile_compute));
     if (!attention_should_stop(plan))
         NAME(rows_finish)(&state);

@@ -6,16 +6,16 @@ typedef REAL NAME(reals) __attribute__((vector_size(4 * sizeof(REAL))));
 /* Returns false where a number is not finite. */
 static bool NAME(to_reals)(REAL *to, const ELEMENT *from, ptrdiff_t stride, size_t count)
 {
-    NAME(reals) nonfinite = {0}; /* 0 while all is finite, NaN after */
+    NAME(elements) nonfinite = {0}; /* 0 while all is finite, NaN after; of elements: one register where they are float32 */
     size_t i = 0;
     for (; i + 4 <= count && stride == 1; i += 4) {
         NAME(elements) elements;
         memcpy(&elements, from + i, sizeof elements);
         NAME(reals) reals = __builtin_convertvector(elements, NAME(reals));
-        nonfinite += reals * (REAL)0;
+        nonfinite += elements * (ELEMENT)0;
         memcpy(to + i, &reals, sizeof reals);
     }
-    REAL rest = nonfinite[0] + nonfinite[1] + nonfinite[2] + nonfinite[3];
+    REAL rest = (REAL)(nonfinite[0] + nonfinite[1] + nonfinite[2] + nonfinite[3]);
     for (; i < count; i++) {
         to[i] = (REAL)from[(ptrdiff_t)i * stride];
         rest += to[i] - to[i];

@@ -35,6 +35,9 @@ void attention_reduce_init(struct attention_plan *plan, struct attention_memory 
 void attention_reduce_scratch(struct attention_memory *memory, const struct attention_plan *plan, struct attention_scratch *ret)
 {
     size_t keys = 0;
+    ret->key_sums = ret->cells = NULL;
+    if (plan->span_count == 0)
+        return;
     for (size_t span = 0; span < plan->span_count; span++)
         keys = size_max(keys, span_edge(plan, span + 1) - span_edge(plan, span));
     bool key_sums = plan->results->key_sums.data != NULL;

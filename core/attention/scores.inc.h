@@ -165,7 +165,8 @@ static void NAME(stages_before_mask)(struct NAME(state) *state, const struct NAM
         NAME(store_stage_exact)(state, tile, &results->capped_scores, true);
 }
 
-static void NAME(stage_alibi)(struct NAME(state) *state, size_t r, size_t first, size_t count, REAL *row)
+static
+    __attribute__((noinline)) void NAME(stage_alibi)(struct NAME(state) *state, size_t r, size_t first, size_t count, REAL *row)
 {
     const struct attention_block *block = state->block;
     const struct attention_params *params = state->plan->params;
@@ -218,8 +219,22 @@ static void NAME(mask_of_row)(const struct NAME(state) *state, size_t r, size_t 
     }
 }
 
+/* The masks of one row where there are more than its range: finishes it and returns as the kernel does. */
+static __attribute__((noinline)) bool NAME(masks_of_row)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r,
+                                                         REAL *row, struct KERNEL(kernel_mask) *mask, REAL *ret_max)
+{
+    REAL copy[KEY_TILE];
+    if (state->plan->params->mask.data != NULL)
+        NAME(mask_of_row)(state, r, tile->first, mask->end, copy, mask);
+    bool all = true;
+    if (state->rows[r]->by_key &&
+        (attention_row_misses(state->plan, state->block->b, NAME(row_query)(state, r), tile->first, &all) || !all))
+        NAME(mask_by_key)(state, r, tile->first, mask->end, copy, mask);
+    return state->plan->kernels->KERNEL(mask_row)(row, NAME(padded)(state, tile->count), mask, ret_max);
+}
+
 /* ALiBi and masks of one row, after which `row` holds what softmax sees, up to a multiple of row_step. Returns its maximum. */
-static REAL NAME(stages_of_row)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r, REAL *row)
+static inline REAL NAME(stages_of_row)(struct NAME(state) *state, const struct NAME(tile) *tile, size_t r, REAL *row)
 {
     const struct attention_params *params = state->plan->params;
     size_t tile_end = tile->first + tile->count;
@@ -227,16 +242,13 @@ static REAL NAME(stages_of_row)(struct NAME(state) *state, const struct NAME(til
     size_t begin = size_min(size_max(visible->begin, tile->first), tile_end) - tile->first;
     size_t end = size_max(size_min(visible->end, tile_end), tile->first + begin) - tile->first;
     struct KERNEL(kernel_mask) mask = {.begin = begin, .end = end};
-    REAL max, copy[KEY_TILE];
+    REAL max;
     if (params->alibi_slopes != NULL)
         NAME(stage_alibi)(state, r, tile->first + begin, end - begin, row + begin);
-    if (params->mask.data != NULL)
-        NAME(mask_of_row)(state, r, tile->first, end, copy, &mask);
-    bool all = true;
-    if (visible->by_key &&
-        (attention_row_misses(state->plan, state->block->b, NAME(row_query)(state, r), tile->first, &all) || !all))
-        NAME(mask_by_key)(state, r, tile->first, end, copy, &mask);
-    if (!state->plan->kernels->KERNEL(mask_row)(row, NAME(padded)(state, tile->count), &mask, &max))
+    bool finite = params->mask.data == NULL && !visible->by_key
+                      ? state->plan->kernels->KERNEL(mask_row)(row, NAME(padded)(state, tile->count), &mask, &max)
+                      : NAME(masks_of_row)(state, tile, r, row, &mask, &max);
+    if (!finite)
         state->nonfinite[r] = true;
     return max;
 }

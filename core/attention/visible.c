@@ -209,20 +209,48 @@ static bool rows_init(const struct lookup *at, struct attention_sequence_plan *s
     return by_key;
 }
 
-/* True where each query sees each key of its sequence, but for what the mask says. */
-static bool rows_see_all(const struct attention_params *params)
+/* True where no rule but `causal` says what queries see of their sequence. */
+static bool no_rule_but_causal(const struct attention_params *params)
 {
     return params->query_lengths == NULL && params->key_lengths == NULL && params->query_segments.ids == NULL &&
-           !params->causal && params->window_left < 0 && params->window_right < 0 && params->chunk_size == 0;
+           params->window_left < 0 && params->window_right < 0 && params->chunk_size == 0;
 }
 
-void attention_visible_init(struct attention_plan *plan)
+/* True where, in addition, each query sees one key more than the one before: small calls look nothing else up. */
+static bool rows_are_stairs(const struct attention_params *params)
+{
+    return no_rule_but_causal(params) && params->causal && params->prefix_lengths == NULL && params->query_spans.ids == NULL &&
+           params->query_positions.given == NULL && params->key_positions.given == NULL;
+}
+
+/* The rows of such a sequence. */
+static void stairs_init(struct attention_plan *plan, size_t s)
+{
+    struct attention_sequence_plan *sequence = &plan->sequences[s];
+    struct attention_row *rows = plan->rows + sequence->b * plan->Tq + sequence->first_query;
+    int64_t query = positions_at(&plan->params->query_positions, sequence->b, sequence->first_query);
+    int64_t key = positions_at(&plan->params->key_positions, sequence->b, sequence->first_key);
+    int64_t keys = (int64_t)sequence->keys, none = -(int64_t)sequence->queries, before = position_difference(query, key);
+    uint32_t first = (uint32_t)sequence->first_key, number = (uint32_t)s;
+    struct attention_row row = {.sequence = number};
+    before = before < none ? none : before > keys ? keys : before;
+    for (size_t i = 0; i < sequence->queries; i++) {
+        int64_t visible = before + (int64_t)i + 1;
+        if (visible > 0 && keys > 0)
+            row = (struct attention_row){first, first + (uint32_t)(visible < keys ? visible : keys), number, false, false};
+        rows[i] = row;
+    }
+    sequence->key_begin = row.begin;
+    sequence->key_end = row.end;
+}
+
+/* Whatever the rules are. */
+static void rules_init(struct attention_plan *plan)
 {
     const struct attention_params *params = plan->params;
-    const bool see_all = rows_see_all(params);
+    const bool see_all = no_rule_but_causal(params) && !params->causal;
     struct lookup at = {
         .plan = plan, .segments.list = plan->extents, .spans.list = plan->extents == NULL ? NULL : plan->extents + plan->Tk};
-    attention_sequences_init(plan);
     for (size_t s = 0; s < plan->sequence_count; s++) {
         struct attention_sequence_plan *sequence = &plan->sequences[s];
         struct attention_row *rows = plan->rows + sequence->b * plan->Tq + sequence->first_query;
@@ -237,6 +265,17 @@ void attention_visible_init(struct attention_plan *plan)
         if (rows_init(&at, sequence, see_all, rows))
             summarize(plan, sequence);
     }
+}
+
+void attention_visible_init(struct attention_plan *plan)
+{
+    attention_sequences_init(plan);
+    if (!rows_are_stairs(plan->params)) {
+        rules_init(plan);
+        return;
+    }
+    for (size_t s = 0; s < plan->sequence_count; s++)
+        stairs_init(plan, s);
 }
 
 void attention_row_keeps(const struct attention_plan *plan, size_t b, size_t i, size_t first, size_t count,
