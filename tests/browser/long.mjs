@@ -78,8 +78,14 @@ test("weights too many to hold: pooled first, then the part in view and the chos
     await useView(page, "heads");
     equal(await page.locator(".thumb").count(), 1, "pooled weights as a thumbnail");
     await useView(page, "map");
+    const dropped = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/attention"));
+    await page.route("**/attention", () => {}); // never answered
+    await lookAt(page, 600, 300, 12);
+    await says(page, "Fetching weights of queries");
+    await page.unroute("**/attention");
     await page.route("**/attention", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "2" }, contentType: "application/problem+json", body: "{\"detail\": \"no memory now\"}" }));
     await lookAt(page, 800, 400, 12);
+    await dropped; // nobody looks at it any more
     await says(page, "were not fetched: 503 no memory now. Try again in 2 s");
     await page.unroute("**/attention");
     await page.click("#looked button");

@@ -8,7 +8,7 @@ import { rowOf, valueAt } from "./matrix.js";
 import { MEAN, ROLLOUT, STAGES } from "./run.js";
 import { waiting } from "./waiting.js";
 
-const LOOK_MS = 80; // how long a cell is chosen before its row is fetched
+const LOOK_MS = 60; // how long a cell is chosen before its row is fetched
 const TERMS_MAX = 256, KEYS_MAX = 8, LABEL_CHARACTERS = 32;
 
 const label = (labels, i) => (labels?.[i] === undefined ? "" : ` ${cut(visible(labels[i]), LABEL_CHARACTERS)}`);

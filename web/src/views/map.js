@@ -12,7 +12,7 @@ import { QUERIES } from "../locks.js";
 import { barName, mapCaption, reasonsShown, titleOf } from "../figure/caption.js";
 import { figureText, shown, waiting } from "../waiting.js";
 
-const LOOK_MS = 120; // how long the picture rests before what it shows is fetched
+const LOOK_MS = 60; // how long the picture rests before what it shows is fetched
 
 export function create(host) {
     const canvas = h("canvas", { tabIndex: 0, role: "application", "aria-roledescription": "heat map", id: "map",
