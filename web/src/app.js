@@ -20,6 +20,7 @@ import { PRESETS, presetById } from "./presets.js";
 import { cellsOf, namesFor, tokensOf } from "./request.js";
 import { readRequestFile } from "./request_file.js";
 import { MEAN, ROLLOUT, Run, STAGES, VALUE_WEIGHTS } from "./run.js";
+import { Tensor } from "./tensor.js";
 import { weightsRun } from "./weights.js";
 
 const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
@@ -41,13 +42,19 @@ const runOf = (request, reply, options) => new (reply.tensors.has("pooled_weight
 // Of a request that is a preset's, but for some fields.
 export const aboutChanges = ({ preset, changes }) => `“${presetById(preset).title}”, with another ${Object.keys(changes).filter((name) => name !== "mask_semantics").join(", ")}.`;
 
+const same = (a, b) => a === b || (!(a instanceof Tensor) && JSON.stringify(a) === JSON.stringify(b));
+
+// The changes, and those before, as far as they make a difference.
+const withChanges = ({ preset, request, changes: before }, changes) =>
+    ({ preset, request, changes: Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([name, value]) => !same(value, request[name]))) });
+
 class App {
     constructor() {
         this.listeners = new Map();
         this.request = {};
         this.weights = null; // the user's weights: nothing is computed
         this.preset = null;
-        this.basis = null; // { preset, changes }: the preset of a file that the request is made of, and the fields that were changed since
+        this.basis = null; // { preset, request, changes }: the preset that the request is made of, its request, and the fields that differ now
         this.items = null; // "layers": the batch's items are the layers of one model
         this.about = ""; // where the request comes from, if not from a preset or the form
         this.labels = NO_LABELS;
@@ -106,8 +113,9 @@ class App {
     changeRequest(changes) {
         const request = { ...this.request, ...changes };
         for (const name of Object.keys(request)) if (request[name] === undefined) delete request[name];
-        const from = presetById(this.preset ?? this.basis?.preset), basis = from?.file ? { preset: from.id, changes: { ...this.basis?.changes, ...changes } } : null;
-        Object.assign(this, { request, basis, weights: null, preset: null, about: basis ? aboutChanges(basis) : "" });
+        const from = this.preset ? { preset: this.preset, request: this.request, changes: {} } : this.basis, basis = from && withChanges(from, changes);
+        if (basis && !Object.keys(basis.changes).length) Object.assign(this, { request: basis.request, preset: basis.preset, basis: null, about: "" });
+        else Object.assign(this, { request, basis, weights: null, preset: null, about: basis ? aboutChanges(basis) : "" });
         this.tell("request");
     }
 

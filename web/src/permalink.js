@@ -35,7 +35,7 @@ export async function encode(app) {
         if (app.weights.size > LINK_BYTES_MAX / 4) return null;
         state.own = { shape: app.weights.shape, data: Array.from(app.weights.data, (x) => Number(x.toPrecision(8))) };
     } else if (app.preset) state.preset = app.preset;
-    else if (app.basis) Object.assign(state, { preset: app.basis.preset, changes: plainChanges(app.basis.changes) });
+    else if (presetById(app.basis?.preset)?.file) Object.assign(state, { preset: app.basis.preset, changes: plainChanges(app.basis.changes) });
     else if (numbersIn(app.request) > LINK_BYTES_MAX) return null;
     else state.request = plainRequest(app.request);
     if (app.yours && app.view.tab === "yours") {

@@ -37,8 +37,8 @@ async function restore({ view, labels = NO_LABELS, items = null, own, request, p
     if (!preset && !request) throw new Error(`This link is of a preset, "${id}", that the page does not have`);
     const content = preset ? await app.contentOf(preset) : { request, items };
     if (!content) return undefined;
-    if (!changes) return app.setRequest(content.request, { preset: preset?.id ?? null, view, labels, ...content });
-    const basis = { preset: preset.id, changes };
+    if (!changes || !preset) return app.setRequest(content.request, { preset: preset?.id ?? null, view, labels, ...content });
+    const basis = { preset: preset.id, request: content.request, changes };
     return app.setRequest(patched(content.request, changes), { view, labels, ...content, basis, about: aboutChanges(basis) });
 }
 
