@@ -1,7 +1,7 @@
 // figures.mjs: the pictures that the page exports: PNG and SVG of every view say the same, whole, legible, and with nothing from outside.
 
 import { readFileSync } from "node:fs";
-import { after, equal, near, ok, open, test, useJson, usePreset, useStage, useView } from "./harness.mjs";
+import { after, equal, linkTo, near, ok, open, test, useJson, usePreset, useStage, useView } from "./harness.mjs";
 import { exported } from "./export.mjs";
 
 const read = async (page, name) => readFileSync(await exported(page, name), name === "svg" ? "utf8" : null);
@@ -90,8 +90,9 @@ test("every view as PNG and SVG: whole words, nothing clipped or covered; tables
     await page.waitForFunction(() => /no picture here/.test(document.getElementById("problem").textContent));
 });
 
-test("figures of all layers and heads, of 300 tokens, and with mask reasons", async (t) => {
-    const page = await open(t, { hash: "" });
+test("figures of locked tokens, of all layers and heads, of 300 tokens, and with mask reasons", async (t) => {
+    const page = await open(t, { hash: linkTo({ preset: "sentence", view: { batch: 1, head: 1, queries: [11, 12, 13], keys: [10] } }) });
+    has((await checked(page, "locked")).texts, "Not faded: queries “question”, keys “the”.", "2.51", "0.64");
     await useView(page, "heads");
     has((await checked(page, "layers and heads")).texts, "layer 3", "head 3", "rollout", "of all layers and heads");
     await after(page, () => page.selectOption("#heads-order", "first"));

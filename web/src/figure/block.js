@@ -36,7 +36,7 @@ export function text(x, y, content, { size = TEXT_SIZE, anchor = "start", fill =
 }
 
 // Lines of at most `width`, broken at spaces.
-export function wrapped(content, width, size = TEXT_SIZE) {
+function wrapped(content, width, size = TEXT_SIZE) {
     const lines = [];
     for (const word of content.split(/\s+/)) {
         const longer = lines.length ? `${lines.at(-1)} ${word}` : word;

@@ -2,7 +2,7 @@
 // relative }. The picture is in the file once; `relative`: each head has colours to its own largest weight.
 
 import { paintColors, paintPicture, patchColors } from "../overlay.js";
-import { QUIET, RULE, SMALL_SIZE, grid as gridOf, moved, row, tag, text } from "./block.js";
+import { QUIET, RULE, SMALL_SIZE, grid as gridOf, row, tag, text } from "./block.js";
 import { textWidth } from "./font.js";
 import { barBeside } from "./scale_bar.js";
 
