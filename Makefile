@@ -62,8 +62,12 @@ NUMBERS := -ffp-contract=off -fno-tree-slp-vectorize
 KERNEL_NUMBERS := -O3 -ftree-slp-vectorize -ffp-contract=fast -fno-math-errno -fno-trapping-math -Wno-psabi
 
 # GCC 12 aligns the stack frames in which AddressSanitizer looks for a use after return to less than the 64 bytes that the
-# kernels' vectors take for granted: kernels do without that one check.
-KERNEL_SANITIZE := $(if $(filter address,$(SANITIZER)),--param asan-use-after-return=0)
+# kernels' vectors take for granted: kernels do without that one check. Undefined behaviour is looked for in the tables that every
+# processor has, which are the same source; for AVX that takes half a minute to compile, and for fuzzers two: they leave it to the tests.
+KERNEL_SANITIZE_address := --param asan-use-after-return=0
+KERNEL_SANITIZE_fuzz := -O1 -fno-sanitize=all -fsanitize=address
+NO_UNDEFINED_address := -fno-sanitize=undefined,float-cast-overflow
+KERNEL_SANITIZE = $(KERNEL_SANITIZE_$(SANITIZER)) $(if $(filter avx%,$(1)),$(NO_UNDEFINED_$(SANITIZER)))
 
 # Headers of libraries are system headers: their warnings are not ours.
 LIBRARIES := libmicrohttpd gnutls jansson openblas zlib
@@ -179,7 +183,7 @@ $(B)/%.o: %.c Makefile VERSION | $(B)/.deps
 define kernel_rule
 $(B)/core/kernels/table.$(1).o: core/kernels/table.c Makefile VERSION | $(B)/.deps
 	$$(call say,CC,"$$< ($(1))")
-	$$(Q)mkdir -p $$(@D) && $$(COMPILE) $(KERNEL_NUMBERS) $(KERNEL_SANITIZE) -DKERNEL_TARGET=$(1) $(KERNEL_$(1))
+	$$(Q)mkdir -p $$(@D) && $$(COMPILE) $(KERNEL_NUMBERS) $(call KERNEL_SANITIZE,$(1)) -DKERNEL_TARGET=$(1) $(KERNEL_$(1))
 endef
 $(foreach target,$(KERNEL_TARGETS),$(eval $(call kernel_rule,$(target))))
 
