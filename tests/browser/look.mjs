@@ -164,6 +164,7 @@ test("a sentence with cells masked by hand fits into a link: its preset, and wha
     equal((await weights(page))[11 * 14 + 10], 0, "masked");
     const hash = await linked(page, ({ preset, changes }) => preset === "sentence" && changes?.mask?.shape?.join() === "14,14");
     ok(/“A sentence, read by a small model”, with another mask\./.test(await page.textContent("#story")), await page.textContent("#story"));
+    equal(await page.textContent("#headline"), "A sentence, read by a small model, changed", "its name");
     const other = await open(t, { hash });
     equal(await weights(other), await weights(page), "from the link");
     equal(await other.textContent("#story"), await page.textContent("#story"), "what is said of it");

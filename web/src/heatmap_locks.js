@@ -74,6 +74,9 @@ function largestOf(sums, from, to = sums.length) {
     return most;
 }
 
+// Of the bar of tokens from one on, up to another.
+const alphaOf = (locked, from, to) => (locked.length && !locked.some((n) => n >= from && n < to) ? 1 - FADE : BAR_ALPHA);
+
 // Below the map: what each key receives in all.
 function paintReceived(map, context, { received }) {
     const { hideFirst, locked } = map.picture, { k } = map.transform, { j0, j1 } = map.visibleCells(), first = hideFirst ? 1 : 0;
@@ -85,7 +88,7 @@ function paintReceived(map, context, { received }) {
     context.clip();
     for (let j = Math.max(first, j0 - (j0 % step)); j < j1; j += step) {
         const size = (largestOf(received, j, Math.min(j + step, j1)) / most) * BAR_LENGTH;
-        context.globalAlpha = locked.keys.length && !locked.keys.includes(j) ? 1 - FADE : BAR_ALPHA;
+        context.globalAlpha = alphaOf(locked.keys, j, j + step);
         context.fillStyle = map.colors.accent;
         context.fillRect(map.x(j) + pad, top, Math.max(width - 2 * pad, 1), Math.max(size, 0.5));
         if (width < NUMBER_CELL_MIN) continue;
@@ -103,15 +106,16 @@ function paintReceived(map, context, { received }) {
 
 // Beside the map: what each query gives to the locked keys.
 function paintGiven(map, context, { given }) {
-    const { locked } = map.picture, { k } = map.transform, height = map.ch * k, { i0, i1 } = map.visibleCells(), pad = height > 8 ? 1 : 0;
+    const { locked } = map.picture, { k } = map.transform, { i0, i1 } = map.visibleCells();
+    const step = Math.ceil(1 / (map.ch * k)), height = map.ch * k * step, pad = height > 8 ? 1 : 0; // queries narrower than a pixel share a bar
     const left = map.left + map.plotWidth + GAP, most = largestOf(given, 0) || 1;
     context.save();
     context.beginPath();
     context.rect(left, map.top, GIVEN_WIDTH, map.plotHeight);
     context.clip();
-    for (let i = i0; i < i1; i++) {
-        const size = (given[i] / most) * BAR_LENGTH;
-        context.globalAlpha = locked.queries.length && !locked.queries.includes(i) ? 1 - FADE : BAR_ALPHA;
+    for (let i = i0 - (i0 % step); i < i1; i += step) {
+        const size = (largestOf(given, i, Math.min(i + step, i1)) / most) * BAR_LENGTH;
+        context.globalAlpha = alphaOf(locked.queries, i, i + step);
         context.fillStyle = map.colors.accent;
         context.fillRect(left, map.y(i) + pad, Math.max(size, 0.5), Math.max(height - 2 * pad, 1));
         if (height < 12) continue;

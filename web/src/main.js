@@ -144,7 +144,7 @@ const render = onFrame(() => {
 
 function showStory() {
     const preset = presetById(app.preset), at = PRESETS.indexOf(preset), change = preset ? changeOf(preset) : "";
-    $("headline").textContent = preset?.title ?? "Your request";
+    $("headline").textContent = preset?.title ?? (app.basis ? `${presetById(app.basis.preset).title}, changed` : "Your request");
     $("story").textContent = preset?.story ?? app.about;
     $("changed").textContent = app.offline ? "A copy with its numbers; it needs no server." : change && `Changed from the step before: ${change}.`;
     $("step").textContent = preset ? `${at + 1} of ${PRESETS.length}` : "";
