@@ -9,10 +9,12 @@ import { plainRequest } from "./request.js";
 import { python } from "./pytorch_values.js";
 
 const RETURN = ["weights", "output"]; // of a request that names none
+const JSON_POOL_MAX = 512; // rows and columns of pooled weights that are asked for as text
 
-const namesOf = (request) => (request.return?.length ? request.return : RETURN);
-const pooled = (request) => (isLong(request) && !request.return?.length ? { return: ["pooled_weights"], pool: overview(request).fields.pool, pool_by: "max" } : {});
-const asJson = (request) => JSON.stringify({ ...plainRequest(request), return: namesOf(request), ...pooled(request) });
+const isPooled = (request) => !request.return?.length && isLong(request);
+const namesOf = (request) => (request.return?.length ? request.return : isPooled(request) ? ["pooled_weights"] : RETURN);
+const poolOf = (request) => (isPooled(request) ? { pool: overview(request).fields.pool.map((n) => Math.min(n, JSON_POOL_MAX)), pool_by: "max" } : {});
+const asJson = (request) => JSON.stringify({ ...plainRequest(request), return: namesOf(request), ...poolOf(request) });
 
 export const url = () => new URL("attention", base).href;
 

@@ -95,7 +95,7 @@ export function renderApplied(host) {
     const timings = run.timings.map(([name, ms]) => `${name} ${milliseconds(ms)}`).join(" · ");
     host.replaceChildren(
         h("span", {}, h("b", {}, run.weightsOnly ? "Your weights" : "Applied"), ` ${[shape, ...conventions(run.applied)].join(" · ")}`),
-        timings && h("span", { id: "timings" }, h("b", {}, "Time"), ` ${timings} · round trip ${milliseconds(run.elapsedMs)} · ${bytes(run.bytes)}`),
+        timings && h("span", { id: "timings" }, h("b", {}, "Time"), ` ${timings} · round trip ${milliseconds(run.elapsedMs)} · ${run.sentBytes ? `${bytes(run.sentBytes)} sent, ` : ""}${bytes(run.bytes)} received`),
         ...run.warnings.map((text) => h("span", { class: "warn" }, `⚠ ${text}`)));
 }
 

@@ -55,6 +55,7 @@ export class LongRun extends Run {
     constructor(request, reply, options) {
         super(request, reply, options);
         this.long = true;
+        this.sentBytes = reply.sentBytes;
         this.parts = new Parts(this, () => this.onParts?.());
         this.takeGivenVectors();
     }
