@@ -8,19 +8,18 @@
 //   "parts"     of weights too many to hold: a part arrived, or another is waited for
 
 import { Problem, base, compute } from "./api.js";
+import { aboutChanges, withChanges } from "./basis.js";
 import { AUTO, Scale, extent, scaleFor } from "./color.js";
 import { fetchResults } from "./fetch_results.js";
 import { count } from "./format.js";
 import { isAny, locked, sumsOf } from "./locks.js";
 import { isLong, overview, withNarrowValues } from "./long.js";
 import { LongRun, layersOf } from "./long_run.js";
-import { EDIT_CELLS_MAX, withCells } from "./mask_edit.js";
-import { MASK, MaskReasons } from "./mask_reasons.js";
-import { PRESETS, presetById } from "./presets.js";
+import { MaskReasons } from "./mask_reasons.js";
+import { PRESETS } from "./presets.js";
 import { cellsOf, namesFor, tokensOf } from "./request.js";
 import { readRequestFile } from "./request_file.js";
 import { MEAN, ROLLOUT, Run, STAGES, VALUE_WEIGHTS } from "./run.js";
-import { Tensor } from "./tensor.js";
 import { weightsRun } from "./weights.js";
 
 const AUTO_RUN_CELLS_MAX = 1 << 19; // larger requests wait for the Run button
@@ -38,15 +37,6 @@ export const VIEW_DEFAULTS = {
 const SUMMED = ["weights", VALUE_WEIGHTS]; // the stages whose sums mean something
 
 const runOf = (request, reply, options) => new (reply.tensors.has("pooled_weights") ? LongRun : Run)(request, reply, options);
-
-// Of a request that is a preset's, but for some fields.
-export const aboutChanges = ({ preset, changes }) => `“${presetById(preset).title}”, with another ${Object.keys(changes).filter((name) => name !== "mask_semantics").join(", ")}.`;
-
-const same = (a, b) => a === b || (!(a instanceof Tensor) && JSON.stringify(a) === JSON.stringify(b));
-
-// The changes, and those before, as far as they make a difference.
-const withChanges = ({ preset, request, changes: before }, changes) =>
-    ({ preset, request, changes: Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([name, value]) => !same(value, request[name]))) });
 
 class App {
     constructor() {
@@ -117,26 +107,6 @@ class App {
         if (basis && !Object.keys(basis.changes).length) Object.assign(this, { request: basis.request, preset: basis.preset, basis: null, about: "" });
         else Object.assign(this, { request, basis, weights: null, preset: null, about: basis ? aboutChanges(basis) : "" });
         this.tell("request");
-    }
-
-    // Masks cells, [query, key] pairs, in all heads, or lets them be seen if the first one is masked so, and computes at once. Returns what to
-    // say of it.
-    maskCells(cells) {
-        const { run, maskReasons, view } = this, head = Number.isInteger(view.head) ? view.head : 0, { Tq, Tk } = run.dims;
-        if (run.weightsOnly || this.offline) return "Only what attnd computes is masked by hand";
-        if (this.stale) return "Run the request first";
-        if (Tq * Tk > EDIT_CELLS_MAX) return `Only pictures of up to ${EDIT_CELLS_MAX} cells are masked by hand`;
-        const bits = ([i, j]) => maskReasons.bits(view.batch, head, i, j), free = cells.filter((cell) => !(bits(cell) & ~MASK)), [i, j] = free[0] ?? cells[0];
-        if (!free.length) return `query ${i} → key ${j} is masked by ${maskReasons.reasons(view.batch, head, i, j).map(({ title }) => title).join(", ")}, which no mask opens`;
-        const masked = !bits(free[0]), changed = free.filter((cell) => bits(cell) === (masked ? 0 : MASK));
-        this.changeRequest(withCells(this.request, run.dims, changed, masked));
-        this.compute();
-        return `${changed.length === 1 ? `query ${i} → key ${j}` : `${changed.length} cells`} ${masked ? "masked" : "seen again"}`;
-    }
-
-    removeMask() {
-        this.changeRequest({ mask: undefined, mask_semantics: undefined });
-        return this.compute();
     }
 
     // Shows weights as they are: nothing is computed.

@@ -98,7 +98,8 @@ function renderPanel(host) {
     if (!matrix) return host.replaceChildren();
     const { queries, keys } = app.view, { received, given } = sumsOf(matrix, app.view), both = queries.length > 0 && keys.length > 0;
     const parts = [h("h2", {}, "Locked tokens"), h("p", { id: "locked-sentence" }, sentence(matrix)),
-        !both && queries.length > 0 && [h("h3", {}, `What ${counted(queries.length, QUERIES)} ${queries.length > 1 ? "take" : "takes"} from`), table("locked-keys", KEYS, received, queries.length > 1 ? queries.length : null)],
+        !both && queries.length > 0 && [h("h3", {}, `What ${counted(queries.length, QUERIES)} ${queries.length > 1 ? "take" : "takes"} from`),
+            table("locked-keys", KEYS, received, queries.length > 1 ? queries.length : null)],
         !both && keys.length > 0 && [h("h3", {}, `Who reads ${counted(keys.length, KEYS)}`), table("locked-queries", QUERIES, given, null)],
         keys.length > 0 && app.run.dims.H > 1 && byHead()];
     return host.replaceChildren(...parts.flat().filter(Boolean));

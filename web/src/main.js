@@ -7,6 +7,7 @@ import { createExplain } from "./explain.js";
 import { createForm } from "./form.js";
 import { announceLocks, createLocked, unlock } from "./locked.js";
 import { KEYS, QUERIES } from "./locks.js";
+import { maskCells } from "./mask_by_hand.js";
 import { openHelp } from "./help.js";
 import { listenForFiles } from "./input.js";
 import { setKey } from "./key.js";
@@ -249,7 +250,7 @@ function lockChosen(side, range) {
 function maskChosen(block) {
     const { cell, queries, keys } = app.view, { Tq, Tk } = app.run.dims, all = (list, most) => (list.length ? list : Array.from({ length: most }, (_, n) => n));
     const cells = block ? app.hasLocks && all(queries, Tq).flatMap((i) => all(keys, Tk).map((j) => [i, j])) : cell && [cell];
-    announce(cells ? app.maskCells(cells) : block ? "Lock tokens first" : "Choose a cell first");
+    announce(cells ? maskCells(cells) : block ? "Lock tokens first" : "Choose a cell first");
 }
 
 function switchShown() {

@@ -1,7 +1,8 @@
 // restore.js: what the page starts with: the numbers in self-contained HTML, the state in the address, or the notebook's head; and
 // the address that follows the state.
 
-import { NO_LABELS, VIEW_DEFAULTS, aboutChanges, app } from "./app.js";
+import { NO_LABELS, VIEW_DEFAULTS, app } from "./app.js";
+import { aboutChanges } from "./basis.js";
 import { $, debounce } from "./dom.js";
 import { readSafetensors } from "./files.js";
 import { pictureAt } from "./overlay.js";

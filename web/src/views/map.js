@@ -9,6 +9,7 @@ import { describe, describeToken } from "../explain.js";
 import { tokenAt } from "../heatmap_locks.js";
 import { announceLocks } from "../locked.js";
 import { QUERIES } from "../locks.js";
+import { maskCells, removeMask } from "../mask_by_hand.js";
 import { barName, mapCaption, reasonsShown, titleOf } from "../figure/caption.js";
 import { figureText, shown, waiting } from "../waiting.js";
 
@@ -24,7 +25,7 @@ export function create(host) {
             announce(describe(i, j));
         },
         onHover: (at) => showTip(at),
-        onMask: (cells) => announce(app.maskCells(cells)),
+        onMask: (cells) => announce(maskCells(cells)),
         onLock: (...which) => {
             app.lock(...which);
             announceLocks();
@@ -53,7 +54,7 @@ export function create(host) {
     host.append(looked);
     const zoom = (text, label, title, onclick) => h("button", { type: "button", class: "icon", "aria-label": label, title, onclick }, text);
     const editor = h("button", { type: "button", id: "mask-cells", "aria-pressed": "false", title: "Click or drag over cells to mask them (x)", onclick: () => edit(!map.editing) }, "Mask cells");
-    const remover = h("button", { type: "button", id: "remove-mask", class: "quiet", onclick: () => app.removeMask() }, "Remove the mask");
+    const remover = h("button", { type: "button", id: "remove-mask", class: "quiet", onclick: () => removeMask() }, "Remove the mask");
     const tools = h("div", { class: "zoom", role: "group", "aria-label": "Mask and zoom" }, remover, editor, zoom("+", "Zoom in", "Zoom in (+)", () => map.zoomBy(1.5)),
         zoom("−", "Zoom out", "Zoom out (−)", () => map.zoomBy(1 / 1.5)), zoom("⤢", "Show all", "Show all (0)", () => map.fit()));
 
