@@ -96,6 +96,15 @@ static void check_stage(const struct attention_case *c, enum result_name name, c
     }
 }
 
+static void check_whole(const struct attention_case *c, enum result_name name, const struct tensor *whole,
+                        const struct tensor *selected)
+{
+    double *a = view_values(whole), *b = view_values(selected);
+    check_same_bits(c, result_text(name), a, b, tensor_count(whole));
+    free(a);
+    free(b);
+}
+
 static void check_selection(const struct attention_dims *dims, unsigned options, unsigned wanted, uint64_t seed,
                             const struct executor *executor)
 {
@@ -117,6 +126,8 @@ static void check_selection(const struct attention_dims *dims, unsigned options,
             continue;
         if ((STAGES >> name) & 1U)
             check_stage(&c, name, a, b, &drawn);
+        else
+            check_whole(&c, name, a, b);
         if (!view_gaps_untouched(&some.pool, b))
             fail_msg("%s: something was written between the elements of %s", c.text, result_text(name));
     }
@@ -185,22 +196,29 @@ static size_t tiles_computed(const struct attention_case *c, struct case_results
     return workers.asked;
 }
 
-/* Rows that nobody asked for are not computed, unless another result needs them. */
+/* Rows that nobody asked for are not computed, unless another result needs them; those with every key masked are counted. */
 static void what_is_not_selected_is_not_computed(void **state)
 {
     (void)state;
+    static const enum result_name others[] = {RESULT_WEIGHTS, RESULT_OUTPUT, RESULT_LSE, RESULT_ENTROPY, RESULT_KEY_SUMS};
     struct attention_dims dims = {DTYPE_F32, 1, 1, 1, 20 * QUERY_TILE, 5 * KEY_TILE, 8, 8};
     struct attention_selection selection = {.query_first = 9, .query_count = 1, .key_count = dims.Tk};
     struct attention_case c;
     attention_case_init(&c, &dims, 0, 1);
-    for (unsigned with_lse = 0; with_lse < 2; with_lse++) {
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
         struct case_results r;
-        case_results_init(&r, &dims, 1U << RESULT_WEIGHTS | with_lse << RESULT_LSE, NULL);
+        case_results_init(&r, &dims, 1U << RESULT_WEIGHTS | 1U << others[k], NULL);
         size_t all = tiles_computed(&c, &r, NULL), some = tiles_computed(&c, &r, &selection);
-        if ((some < all / 3) != (with_lse == 0))
-            fail_msg("%s the lse: %zu tiles for one row, %zu for all", with_lse ? "with" : "without", some, all);
+        if ((some < all / 3) != (others[k] == RESULT_WEIGHTS))
+            fail_msg("with %s: %zu tiles for one row, %zu for all", result_text(others[k]), some, all);
         case_results_done(&r);
     }
+    struct case_results r;
+    case_results_init(&r, &dims, 1U << RESULT_WEIGHTS, NULL);
+    c.params.key_lengths = (const size_t[]){0};
+    (void)tiles_computed(&c, &r, &selection);
+    assert_int_equal(r.results.masked_row_count, dims.Tq);
+    case_results_done(&r);
     attention_case_done(&c);
 }
 
