@@ -174,7 +174,7 @@ size_t compare_read_cost(void)
 {
     return size_add(size_multiply(4, document_cost()), arena_cost(sizeof(struct extract)) +
                                                            arena_cost(sizeof(struct safetensors_comparison)) +
-                                                           arena_cost(4 * DOCUMENT_BYTES_MAX));
+                                                           arena_cost(4 * DOCUMENT_BYTES_MAX + EXTRACT_STRING_BYTES_MAX));
 }
 
 bool compare_read(const struct api_request *sent, struct arena *arena, struct comparison *ret, struct error *err)

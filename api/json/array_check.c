@@ -15,6 +15,8 @@ bool array_check(const struct extract *extract, const struct json_array_text *ar
 {
     if (array->rank > TENSOR_RANK_MAX)
         return true;
+    if (array->kind == JSON_EXTRACTED_STRING)
+        return string_check(extract, array, pointer, err);
     if (array->kind == JSON_ARRAY_STRINGS)
         return array->rank != 1 || string_array_check(extract, array, pointer, err);
     double unused[CHECKED_AT_ONCE];

@@ -135,6 +135,8 @@ static const char *found_text(const struct extract *extract, const json_t *value
     char shape[SHAPE_TEXT_BYTES_MAX];
     if (array != NULL && array->kind == JSON_ARRAY_EMPTY && array->rank <= TENSOR_RANK_MAX) {
         (void)snprintf(text, text_bytes, "an empty array");
+    } else if (array != NULL && array->kind == JSON_EXTRACTED_STRING) {
+        (void)snprintf(text, text_bytes, "a string");
     } else if (array != NULL && array->kind == JSON_ARRAY_STRINGS) {
         (void)snprintf(text, text_bytes, array->rank == 1 ? "an array of strings" : "an array of arrays of strings");
     } else if (array != NULL && array->rank > TENSOR_RANK_MAX) {

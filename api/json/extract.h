@@ -7,7 +7,8 @@
  * An array is extracted where its first leaf is a number, a boolean or a non-finite form, or where it has no first leaf: that
  * is its first element's first element (and so on), so [[], "x"] has none. Arrays that begin otherwise, with an object, null or
  * any other string, stay, and arrays in them are extracted by the same rule. Arrays of strings are extracted where they are
- * "tokens", or "query" or "key" in it: labels, as many as there are tokens.
+ * "tokens", or "query" or "key" in it: labels, as many as there are tokens. A string is extracted where it is "request" in
+ * "__metadata__", as safetensors files have it, and long: it may hold such labels.
  * Non-finite forms are the strings "NaN" "nan" "Infinity" "inf" "-Infinity" "-inf" and the bare tokens NaN Infinity -Infinity
  * that Python's json writes.
  * In the document an array of one integer, the index, takes an extracted array's place: the text itself cannot hold such an
@@ -29,13 +30,16 @@
 
 #define DOCUMENT_BYTES_MAX 65536 /* text outside of extracted arrays */
 #define EXTRACT_ARRAYS_MAX 256
+#define EXTRACT_STRING_BYTES_MIN 8192              /* shorter strings stay in the document */
+#define EXTRACT_STRING_BYTES_MAX ((size_t)4 << 20) /* of an extracted string */
 #define DOCUMENT_DEPTH_MAX 32 /* of objects and arrays in the document; in an extracted array TENSOR_RANK_MAX */
 
 enum json_array_kind {
-    JSON_ARRAY_EMPTY,   /* no leaf */
-    JSON_ARRAY_NUMBERS, /* first leaf is a number or non-finite */
-    JSON_ARRAY_BOOLS,   /* first leaf is true or false */
-    JSON_ARRAY_STRINGS, /* of "tokens": string_array.h reads it, and array_read never does */
+    JSON_ARRAY_EMPTY,      /* no leaf */
+    JSON_ARRAY_NUMBERS,    /* first leaf is a number or non-finite */
+    JSON_ARRAY_BOOLS,      /* first leaf is true or false */
+    JSON_ARRAY_STRINGS,    /* of "tokens": string_array.h reads it, and array_read never does */
+    JSON_EXTRACTED_STRING, /* no array but a long string, without axes: string_array.h reads it, too */
 };
 
 struct json_array_text {
@@ -43,7 +47,7 @@ struct json_array_text {
     size_t document_offset_bytes;    /* of its placeholder in the document */
     size_t document_bytes;           /* of its placeholder */
     enum json_array_kind kind;
-    size_t rank; /* at least 1; may exceed TENSOR_RANK_MAX, which the reader of the field refuses */
+    size_t rank; /* at least 1 of an array; may exceed TENSOR_RANK_MAX, which the reader of the field refuses */
     /* As the array's first elements have it; array_read checks the others against it. For a ragged array it may count far more
      * elements than the text holds. Not of strings, which may hold commas. */
     size_t shape[TENSOR_RANK_MAX];

@@ -29,8 +29,8 @@ static bool keep(struct scan *scan, const char *bytes, size_t count)
     struct extract *extract = scan->extract;
     if (count > DOCUMENT_BYTES_MAX - extract->document_bytes)
         return error_set_limit(scan->err, "envelope-bytes", DOCUMENT_BYTES_MAX,
-                               "the text outside of number arrays is longer than %d bytes (of a safetensors file's header all "
-                               "counts: send arrays as tensors of the file)",
+                               "the text outside of number arrays is longer than %d bytes (in a safetensors file, send arrays "
+                               "as tensors of the file)",
                                DOCUMENT_BYTES_MAX);
     memcpy(extract->document + extract->document_bytes, bytes, count);
     extract->document_bytes += count;
@@ -96,28 +96,25 @@ static bool at_value(const struct scan *scan)
     return scan->last == 0 || scan->last == ':' || (scan->last == ',' && in_array);
 }
 
-static bool scan_string(struct scan *scan)
+/* Whether the object that is open at `depth` has `key`, in its quotes, as the key read last. */
+static bool key_is(const struct scan *scan, size_t depth, const char *key)
 {
-    const char *end = token_string_end(scan->at, scan->end);
-    if (end == NULL)
-        return fail_unclosed(scan, scan->at);
-    if (!at_value(scan))
-        scan->keys[scan->depth] = scan->at;
-    return keep_until(scan, end);
-}
-
-/* Whether the object that is open at `depth` has "tokens" as the key read last. */
-static bool is_tokens(const struct scan *scan, size_t depth)
-{
-    static const char key[] = "\"tokens\"";
     return depth > 0 && depth <= DOCUMENT_DEPTH_MAX && *scan->opened[depth - 1] == '{' && scan->keys[depth] != NULL &&
-           (size_t)(scan->end - scan->keys[depth]) >= sizeof key && memcmp(scan->keys[depth], key, sizeof key - 1) == 0;
+           (size_t)(scan->end - scan->keys[depth]) > strlen(key) && memcmp(scan->keys[depth], key, strlen(key)) == 0;
 }
 
 /* Whether a value here is that of "tokens", or of a member of it. */
 static bool in_tokens(const struct scan *scan)
 {
-    return scan->last == ':' && (is_tokens(scan, scan->depth) || (scan->depth > 1 && is_tokens(scan, scan->depth - 1)));
+    static const char tokens[] = "\"tokens\"";
+    return scan->last == ':' &&
+           (key_is(scan, scan->depth, tokens) || (scan->depth > 1 && key_is(scan, scan->depth - 1, tokens)));
+}
+
+/* Whether a value here is the request in a safetensors file's metadata. */
+static bool in_metadata_request(const struct scan *scan)
+{
+    return scan->last == ':' && scan->depth == 2 && key_is(scan, 1, "\"__metadata__\"") && key_is(scan, 2, "\"request\"");
 }
 
 static bool scan_word(struct scan *scan)
@@ -167,7 +164,8 @@ static bool leaf_is_extracted(const char *leaf, const char *end, enum json_array
     }
 }
 
-static bool extract_here(struct scan *scan, enum json_array_kind kind, size_t rank)
+/* Continues behind the text at scan->at, which a placeholder stands for: up to `string_end`, or to the end of an array. */
+static bool extract_here(struct scan *scan, enum json_array_kind kind, size_t rank, const char *string_end)
 {
     struct extract *extract = scan->extract;
     if (extract->array_count == EXTRACT_ARRAYS_MAX)
@@ -177,7 +175,9 @@ static bool extract_here(struct scan *scan, enum json_array_kind kind, size_t ra
     struct json_array_text *array = &extract->arrays[extract->array_count];
     *array = (struct json_array_text){
         .offset_bytes = offset_bytes, .document_offset_bytes = extract->document_bytes, .kind = kind, .rank = rank};
-    if (!array_skip(scan->at, scan->end, array))
+    if (string_end != NULL)
+        array->text_bytes = (size_t)(string_end - scan->at);
+    else if (!array_skip(scan->at, scan->end, array))
         return fail_unclosed(scan, scan->at);
     scan->at += array->text_bytes;
     scan->last = ']';
@@ -193,6 +193,18 @@ static bool extract_here(struct scan *scan, enum json_array_kind kind, size_t ra
     return keep(scan, placeholder, array->document_bytes);
 }
 
+static bool scan_string(struct scan *scan)
+{
+    const char *end = token_string_end(scan->at, scan->end);
+    if (end == NULL)
+        return fail_unclosed(scan, scan->at);
+    if (!at_value(scan))
+        scan->keys[scan->depth] = scan->at;
+    else if ((size_t)(end - scan->at) >= EXTRACT_STRING_BYTES_MIN && in_metadata_request(scan))
+        return extract_here(scan, JSON_EXTRACTED_STRING, 0, end);
+    return keep_until(scan, end);
+}
+
 static bool scan_array(struct scan *scan)
 {
     if (scan->at < scan->not_extracted_below)
@@ -204,9 +216,9 @@ static bool scan_array(struct scan *scan)
         rank += *leaf == '[';
     enum json_array_kind kind;
     if (leaf < scan->end && *leaf == '"' && in_tokens(scan))
-        return extract_here(scan, JSON_ARRAY_STRINGS, rank);
+        return extract_here(scan, JSON_ARRAY_STRINGS, rank, NULL);
     if (leaf < scan->end && leaf_is_extracted(leaf, scan->end, &kind))
-        return extract_here(scan, kind, rank);
+        return extract_here(scan, kind, rank, NULL);
     scan->not_extracted_below = leaf; /* the arrays in between have the same first leaf, found once */
     return scan_open(scan);
 }

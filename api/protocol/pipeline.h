@@ -20,7 +20,7 @@ struct pipeline {
     bool (*write)(struct evaluation *evaluation, const struct executor *executor, struct api_reply *ret, struct error *err);
 };
 
-#define PIPELINE_READ_BYTES_MAX ((size_t)3 * DOCUMENT_BYTES_MAX)
+#define PIPELINE_READ_BYTES_MAX ((size_t)3 * DOCUMENT_BYTES_MAX + EXTRACT_STRING_BYTES_MAX)
 
 /* As an api_protocol's `answer`. */
 bool pipeline_run(const struct pipeline *pipeline, const struct api_request *sent, const struct api_limits *limits,

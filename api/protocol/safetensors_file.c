@@ -7,6 +7,7 @@
 
 #include "api/json/array_check.h"
 #include "api/json/document.h"
+#include "api/json/string_array.h"
 #include "api/protocol/first_bytes.h"
 #include "api/protocol/safetensors_metadata.h"
 #include "core/size.h"
@@ -149,6 +150,9 @@ bool safetensors_file_text(const struct safetensors_file *file, const char *name
         return false;
     if (text == NULL)
         return true;
+    const struct json_array_text *extracted = document_array(&file->extract, text);
+    if (extracted != NULL && extracted->kind == JSON_EXTRACTED_STRING)
+        return string_read(&file->extract, extracted, pointer, arena, ret, ret_bytes, err);
     if (!json_is_string(text))
         return document_refuse(&file->extract, text, pointer, "a string that holds a JSON object", err);
     char *copy = arena_alloc(arena, json_string_length(text), err);

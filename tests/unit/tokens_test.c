@@ -8,6 +8,7 @@
 #include "tests/support/binary_client.h"
 #include "tests/support/check.h"
 #include "tests/support/client.h"
+#include "tests/support/safetensors_example.h"
 #include "tests/support/view.h"
 
 #define REQUEST "{\"query\":[[1,0],[0,1]],\"key\":[[1,0],[0,1]],\"value\":[[10],[20]],\"tokens\":%s}"
@@ -133,11 +134,95 @@ static void in_a_file(void **state)
     free(text);
 }
 
+/* A file's header whose metadata hold this request, as json.dumps writes it into a string. New. */
+static char *header_with(const char *request)
+{
+    json_t *text = json_stringn_nocheck(request, strlen(request));
+    char *quoted = json_dumps(text, JSON_ENCODE_ANY | JSON_ENSURE_ASCII | JSON_ESCAPE_SLASH);
+    const size_t bytes = strlen(quoted) + sizeof SMALL + 64;
+    char *header = test_alloc(bytes, 1);
+    (void)snprintf(header, bytes, "{\"__metadata__\":{\"request\":%s}," QUERY "," KEY "," VALUE "}", quoted);
+    free(quoted);
+    json_decref(text);
+    return header;
+}
+
+/* "{"tokens": ["LABEL", "LABEL", ...]REST}" of at least `bytes` bytes. New. */
+static char *tokens_of(const char *label, size_t bytes, const char *rest)
+{
+    char *text = test_alloc(bytes + 2 * strlen(label) + strlen(rest) + 64, 1);
+    size_t at = (size_t)sprintf(text, "{\"tokens\":[\"%s\"", label);
+    while (at < bytes)
+        at += (size_t)sprintf(text + at, ",\"%s\"", label);
+    (void)sprintf(text + at, "]%s}", rest);
+    return text;
+}
+
+/* Those of a file are in its header, as text in a text: they are no part of that document, either. */
+static void any_number_of_them_in_a_file(void **state)
+{
+    (void)state;
+    static const char *const labels[] = {"b", "\xc3\xa9/\xe2\x82\xac\xf0\x9f\x98\x80", "\\\"\\\\\\n\\u00e9\\ud83d\\ude00"};
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+        for (size_t bytes = EXTRACT_STRING_BYTES_MIN / 2; bytes < 8 * DOCUMENT_BYTES_MAX; bytes *= 8) {
+            char *text = tokens_of(labels[i], bytes, ",\"causal\":true"), *header = header_with(text);
+            struct binary_client binary;
+            safetensors_client(&binary, header, small, sizeof small);
+            binary_client_check_ok(&binary);
+            const json_t *metadata = json_object_get(binary.json, "__metadata__");
+            json_t *sent = json_loads(text, 0, NULL),
+                   *held = json_loads(json_string_value(json_object_get(metadata, "tokens")), 0, NULL);
+            assert_true(json_equal(json_object_get(sent, "tokens"), held));
+            assert_non_null(strstr(json_string_value(json_object_get(metadata, "applied")), "\"causal\":true"));
+            json_decref(sent);
+            json_decref(held);
+            binary_client_done(&binary);
+            free(header);
+            free(text);
+        }
+}
+
+static void refused_in_a_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *rest;
+        size_t bytes;
+        int status;
+        const char *pointer, *words;
+    } cases[] = {
+        {"b", ",\"causal\":3", EXTRACT_STRING_BYTES_MIN, 422, "/causal", "3, where true, false"},
+        {"b", ",\"causal\"", EXTRACT_STRING_BYTES_MIN, 400, "", "__metadata__.request, line 1"},
+        {"b", "", EXTRACT_STRING_BYTES_MAX, 413, "", "longer than 4194304 bytes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = tokens_of(cases[i].label, cases[i].bytes, cases[i].rest), *header = header_with(text);
+        safetensors_refused(header, small, sizeof small, cases[i].status, cases[i].pointer, cases[i].words);
+        free(header);
+        free(text);
+    }
+    static const char wrong[] = {'\t', '\xff'};
+    for (size_t i = 0; i < sizeof wrong; i++) {
+        char *text = tokens_of("b", EXTRACT_STRING_BYTES_MIN, ""), *header = header_with(text);
+        header[EXTRACT_STRING_BYTES_MIN / 2] = wrong[i];
+        safetensors_refused(header, small, sizeof small, 400, "/__metadata__/request", "the header, line 1, column 4097");
+        free(header);
+        free(text);
+    }
+    char *text = tokens_of("b", 2 * DOCUMENT_BYTES_MAX, "");
+    memcpy(text, "{\"return\"", 9); /* as long as "tokens" */
+    char *header = header_with(text);
+    safetensors_refused(header, small, sizeof small, 413, "", "65536");
+    free(header);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(returned),           cmocka_unit_test(absent),    cmocka_unit_test(refused),
-        cmocka_unit_test(any_number_of_them), cmocka_unit_test(in_a_file),
+        cmocka_unit_test(any_number_of_them), cmocka_unit_test(in_a_file), cmocka_unit_test(any_number_of_them_in_a_file),
+        cmocka_unit_test(refused_in_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
