@@ -2,6 +2,7 @@
 
 typedef ELEMENT NAME(elements) __attribute__((vector_size(4 * sizeof(ELEMENT))));
 typedef REAL NAME(reals) __attribute__((vector_size(4 * sizeof(REAL))));
+typedef REAL NAME(half_reals) __attribute__((vector_size(2 * sizeof(REAL))));
 
 /* Returns false where a number is not finite. */
 static bool NAME(to_reals)(REAL *to, const ELEMENT *from, ptrdiff_t stride, size_t count)
@@ -11,9 +12,11 @@ static bool NAME(to_reals)(REAL *to, const ELEMENT *from, ptrdiff_t stride, size
     for (; i + 4 <= count && stride == 1; i += 4) {
         NAME(elements) elements;
         memcpy(&elements, from + i, sizeof elements);
-        NAME(reals) reals = __builtin_convertvector(elements, NAME(reals));
         nonfinite += elements * (ELEMENT)0;
-        memcpy(to + i, &reals, sizeof reals);
+        NAME(reals) reals = __builtin_convertvector(elements, NAME(reals));
+        NAME(half_reals) low = __builtin_shufflevector(reals, reals, 0, 1), high = __builtin_shufflevector(reals, reals, 2, 3);
+        memcpy(to + i, &low, sizeof low); /* by halves: GCC takes a vector of two registers through memory */
+        memcpy(to + i + 2, &high, sizeof high);
     }
     REAL rest = (REAL)(nonfinite[0] + nonfinite[1] + nonfinite[2] + nonfinite[3]);
     for (; i < count; i++) {
