@@ -4,7 +4,7 @@
 import { compute } from "./api.js";
 import { partRequest } from "./long.js";
 
-const KEPT_BYTES_MAX = 128 << 20;
+const KEPT_BYTES_MAX = 128 << 20, KEPT_MAX = 64;
 
 const covers = (a, b) => a.batch === b.batch && a.head === b.head && a.i0 <= b.i0 && a.i1 >= b.i1 && a.j0 <= b.j0 && a.j1 >= b.j1 && b.names.every((name) => a.names.includes(name));
 
@@ -21,12 +21,13 @@ export class Parts {
 
     // The numbers of a stage at a cell; undefined: not fetched.
     at(name, batch, head, i, j) {
-        const part = this.find(name, batch, head, i, j);
+        const part = this.kept.findLast((one) => i >= one.i0 && i < one.i1 && j >= one.j0 && j < one.j1 && one.batch === batch && one.head === head && one.matrices.has(name));
         return part ? part.matrices.get(name).data[(i - part.i0) * (part.j1 - part.j0) + j - part.j0] : undefined;
     }
 
-    find(name, batch, head, i, j, i1 = i + 1, j1 = j + 1) {
-        return this.kept.findLast((part) => covers(part, { batch, head, i0: i, i1, j0: j, j1, names: [name] })) ?? null;
+    // The part that has all of these cells; null: none has.
+    find(name, batch, head, i0, j0, i1, j1) {
+        return this.kept.findLast((part) => covers(part, { batch, head, i0, i1, j0, j1, names: [name] })) ?? null;
     }
 
     // The parts of one head, the last used at the end.
@@ -94,6 +95,6 @@ export class Parts {
         }
         this.kept.push({ ...part, matrices, sentBytes, bytes, elapsedMs });
         const size = () => this.kept.reduce((sum, one) => sum + 4 * one.names.length * (one.i1 - one.i0) * (one.j1 - one.j0), 0);
-        while (this.kept.length > 1 && size() > KEPT_BYTES_MAX) this.kept.shift();
+        while (this.kept.length > KEPT_MAX || (this.kept.length > 1 && size() > KEPT_BYTES_MAX)) this.kept.shift();
     }
 }
