@@ -229,7 +229,7 @@ run_test = @scripts/run-test $(basename $@)
 UNIT_NAMES := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*_test.c))
 UNIT_NAMES := $(filter random_request_test bit_equality_test attention_test,$(UNIT_NAMES)) $(UNIT_NAMES)
 # Those that draw fewer cases in `make test`.
-LONG_NAMES := $(patsubst tests/unit/%.c,%,$(shell grep -lE '(environment|number)_(cases|step)' tests/unit/*_test.c))
+LONG_NAMES := $(patsubst tests/unit/%.c,%,$(shell grep -lE '(environment|number)_cases|environment_step.(0|[2-9]|1[0-9])' tests/unit/*_test.c))
 # Core's tests of drawn and large sizes run under AddressSanitizer; under valgrind, where they take minutes, the cases of api go through
 # the same code.
 VALGRIND_NAMES := $(filter-out attention_% random_request_test bit_equality_test composition_test compare_planted_test \
