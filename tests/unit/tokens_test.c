@@ -147,14 +147,15 @@ static char *header_with(const char *request)
     return header;
 }
 
-/* "{"tokens": ["LABEL", "LABEL", ...]REST}" of at least `bytes` bytes. New. */
+/* {"tokens": ["LABEL", "LABEL", ...]REST} of at least `bytes` bytes. New. */
 static char *tokens_of(const char *label, size_t bytes, const char *rest)
 {
-    char *text = test_alloc(bytes + 2 * strlen(label) + strlen(rest) + 64, 1);
-    size_t at = (size_t)sprintf(text, "{\"tokens\":[\"%s\"", label);
+    const size_t size = bytes + 2 * strlen(label) + strlen(rest) + 64;
+    char *text = test_alloc(size, 1);
+    size_t at = (size_t)snprintf(text, size, "{\"tokens\":[\"%s\"", label);
     while (at < bytes)
-        at += (size_t)sprintf(text + at, ",\"%s\"", label);
-    (void)sprintf(text + at, "]%s}", rest);
+        at += (size_t)snprintf(text + at, size - at, ",\"%s\"", label);
+    (void)snprintf(text + at, size - at, "]%s}", rest);
     return text;
 }
 
