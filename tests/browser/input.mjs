@@ -1,6 +1,6 @@
 // input.mjs: the form, the server's errors at its fields, pasted JSON, dropped files, weights, token labels.
 
-import { after, ask, chooseCell, drawn, equal, near, ok, open, openJson, readTable, test, useJson, usePreset, useStage, useView, violations, stickingOut, world } from "./harness.mjs";
+import { after, ask, chooseCell, drawn, equal, linkTo, near, ok, open, openJson, readTable, test, useJson, usePreset, useStage, useView, violations, stickingOut, world } from "./harness.mjs";
 import { drop, npy, npz, safetensors } from "./files.mjs";
 
 const AS_PRINTED = 0.5e-4 + 1e-9;
@@ -64,7 +64,9 @@ test("a request is pasted, into the box and onto the page", async (t) => {
     await after(page, () => paste(JSON.stringify({ ...request, scale: 0 })));
     near(await readTable(page), [[15], [15]], AS_PRINTED, "output with scale 0");
     await paste("hello");
-    ok(/neither a request nor weights/.test(await page.textContent("#problem")), "what is neither");
+    ok(/neither a request nor weights: this is not JSON .*the page opens \.npy/.test(await page.textContent("#problem")), "what is neither");
+    await after(page, () => paste(` https://attention.example/page${linkTo({ preset: "alibi" })}\n`));
+    equal(await page.inputValue("#preset"), "alibi", "a link");
     await paste("{\"query\": [[1]], \"kee\": [[1]], \"value\": [[1]]}");
     await page.waitForFunction(() => /did you mean/.test(document.getElementById("problem").textContent));
 });
@@ -139,6 +141,9 @@ test("files are dropped: .npy, .npz, .safetensors, .json", async (t) => {
     await page.waitForFunction(() => /bad\.npz: this is not a \.npz file/.test(document.getElementById("problem").textContent));
     await drop(page, [["empty.npy", npy([0, 0], [])]]);
     await page.waitForFunction(() => /empty\.npy: these weights are empty: 0 × 0/.test(document.getElementById("problem").textContent));
+    ok(!/Opened empty/.test(await page.textContent("#announcer")), "only what was opened is said to be open");
+    await drop(page, [["objects.npy", Buffer.from(npy([1], [1]).toString("latin1").replace("<f4", "|O8"), "latin1")]]);
+    await page.waitForFunction(() => /objects\.npy: the page does not read this \.npy file's type, '\|O8'; save it as float32/.test(document.getElementById("problem").textContent));
     await drop(page, [["bad.npy", Buffer.from("nonsense, and longer than twelve")]]);
     await page.waitForFunction(() => /bad\.npy: this is not a \.npy file/.test(document.getElementById("problem").textContent));
 });
@@ -275,6 +280,7 @@ test("switching the source and back keeps what was typed", async (t) => {
 test("weights that no softmax gives are shown, with a warning", async (t) => {
     const page = await open(t), warnings = () => page.$$eval("#applied .warn", (all) => all.map((one) => one.textContent));
     await useJson(page, "[[0.5, NaN], [-1, 2]]");
+    equal(await page.$$eval("#controls .legend", (all) => all.map((one) => one.textContent)), ["NaN"], "the colour of NaN");
     equal(await warnings(), ["⚠ 1 number is NaN or infinite: attention weights are finite", "⚠ 1 number is negative: these may be scores, before the softmax"], "NaN, negative");
     await useJson(page, [[[0.5, 0.5], [0, 0]], [[0.3, 0.3], [2, 0]]]);
     equal(await warnings(), ["⚠ 2 rows do not sum to 1; the first, query 0 of matrix 1, sums to 0.6"], "sums");

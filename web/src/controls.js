@@ -2,7 +2,7 @@
 
 import { app } from "./app.js";
 import { colorBar } from "./color_bar.js";
-import { MODES, PALETTES } from "./color.js";
+import { MODES, PALETTES, RGB_NAN } from "./color.js";
 import { conventions } from "./conventions.js";
 import { h, keepFocus, onFrame } from "./dom.js";
 import { bytes, milliseconds, number } from "./format.js";
@@ -44,6 +44,21 @@ function slider(id, title, name, { min, max, step, text }) {
 
 const redraw = onFrame(() => app.tell("redraw"));
 
+const knownNaN = new WeakMap(); // by a matrix's numbers, of which there may be millions
+
+// A LongMatrix has no data: not all of its cells are here.
+function hasNaN(data) {
+    if (!data) return false;
+    if (!knownNaN.has(data)) knownNaN.set(data, data.some(Number.isNaN));
+    return knownNaN.get(data);
+}
+
+function nanLegend() {
+    const swatch = h("i");
+    swatch.style.background = `rgb(${RGB_NAN.join(",")})`;
+    return h("span", { class: "legend" }, h("span", {}, swatch, "NaN"));
+}
+
 function reasonLegend() {
     const possible = app.maskReasons?.possible ?? [];
     if (!possible.length) return null;
@@ -79,7 +94,7 @@ export function renderControls(host, view) {
             tab !== "image" && check("hide-first", "Hide first key", "hideFirst"),
             tab === "map" && app.matrix() && app.sumsPossible && check("sums", "Sums", "sums"),
             map && app.maskReasons?.any && check("mask-reasons", "Mask reasons", "showReasons"),
-            map && reasonLegend(), view.tools),
+            map && reasonLegend(), map && hasNaN(app.matrix()?.data) && nanLegend(), view.tools),
         lines && h("div", { class: "row" },
             slider("threshold", "Threshold", "threshold", { min: 0, max: 1, step: 0.01, text: (x) => `${Math.round(x * 100)} %` }),
             slider("topk", "Top", "topk", { min: 1, max: 32, step: 1, text: String })),

@@ -54,7 +54,8 @@ export function readSafetensors(buffer) {
         if (name === "__metadata__") continue;
         const bytes = DTYPES[entry.dtype]?.bytes, [from, to] = entry.data_offsets;
         if (!bytes) throw new Error(`${name}: the page does not read dtype ${entry.dtype}`);
-        if (to - from !== product(entry.shape) * bytes || start + to > buffer.byteLength) throw new Error(`${name}: offsets and shape disagree`);
+        if (start + to > buffer.byteLength) throw new Error(`${name}: the file ends before its numbers do`);
+        if (to - from !== product(entry.shape) * bytes) throw new Error(`${name}: offsets and shape disagree`);
         tensors.set(name, readTensor(buffer, start + from, entry.dtype, entry.shape));
     }
     return { tensors, metadata: header.__metadata__ ?? {} };
@@ -109,7 +110,7 @@ export function readNumpy(buffer) {
     const headerBytes = wide ? view.getUint32(8, true) : view.getUint16(8, true);
     const header = new TextDecoder("latin1").decode(bytes.subarray(start, start + headerBytes));
     const [, order, type] = /'descr':\s*'([<>|=])([a-z]\d)'/.exec(header) ?? [], [, axes] = /'shape':\s*\(([^)]*)\)/.exec(header) ?? [], dtype = NUMPY[type];
-    if (!dtype || axes === undefined) throw new Error(`the page does not read this .npy file's type: ${header.slice(0, 60)}`);
+    if (!dtype || axes === undefined) throw new Error(`the page does not read this .npy file's type, ${/'descr':\s*('[^']*'|\[.*?\])/.exec(header)?.[1] ?? "which is missing"}; save it as float32`);
     const shape = axes.split(",").filter((part) => part.trim()).map(Number), offset = start + headerBytes;
     if (offset + product(shape) * DTYPES[dtype].bytes > buffer.byteLength) throw new Error("this .npy file ends too early");
     const tensor = readTensor(buffer, offset, dtype, shape, order !== ">");

@@ -7,6 +7,7 @@ import { FIELD_NAMES } from "./fields.js";
 import { readNumpy } from "./files.js";
 import { readNpz } from "./npz.js";
 import { readPicture } from "./overlay.js";
+import { linkIn } from "./permalink.js";
 import { X, formOf } from "./request.js";
 import { readRequestFile, splitRequest } from "./request_file.js";
 import { readYours } from "./yours.js";
@@ -20,9 +21,17 @@ const WEIGHT_NAMES = ["weights", "attention", "attentions", "attn", "attention_w
 
 // ---- reading: { request }, { request, reply }, { weights }, or { tensors }, a Map by name; with { labels, items } where they are given ----
 
+function readJson(text) {
+    try {
+        return parseJson(text);
+    } catch (error) {
+        throw new Error(`this is not JSON (${error.message}); the page opens .npy, .npz, .safetensors and JSON files, and pictures`);
+    }
+}
+
 // JSON, or a curl command that sends some. `name` is for a tensor that has none. Throws an Error that says why the text is none of these.
 function readText(text, name) {
-    const value = parseJson(isCurl(text) ? bodyOfCurl(text) : text);
+    const value = readJson(isCurl(text) ? bodyOfCurl(text) : text);
     if (Array.isArray(value)) return { weights: tensorFromJson(value) };
     if (value === null || typeof value !== "object") throw new Error("expected a request, or nested arrays of weights");
     const key = WEIGHT_NAMES.find((candidate) => candidate in value);
@@ -74,17 +83,22 @@ function takeFields(fields, name) {
     return app.setRequest({ ...kept, ...fields }, { view: FIRST_CELLS, labels: isNew ? NO_LABELS : app.labels, about });
 }
 
+async function takeWeights(tensor, name, labels) {
+    await app.useWeights(tensor, { name, labels });
+    announce(`Opened ${name}`);
+}
+
 // Named tensors: weights to look at, fields of a request, or the layers of a model.
 function takeTensors(named, name, labels) {
     const weights = [...named].find(([key]) => WEIGHT_NAMES.includes(key.toLowerCase()));
-    if (weights) return app.useWeights(weights[1], { name, labels: labels ?? NO_LABELS });
+    if (weights) return takeWeights(weights[1], name, labels ?? NO_LABELS);
     const fields = Object.fromEntries([...named].filter(([key]) => fieldOf(key)).map(([key, tensor]) => [fieldOf(key), tensor]));
     for (const field of ["projection", "rope", "qk_norm", "relative_bias"]) {
         const members = [...named].filter(([key]) => key.startsWith(`${field}.`)).map(([key, tensor]) => [key.slice(field.length + 1), tensor]);
         const before = field === "projection" ? {} : app.request[field]; // the others' style or order stay
         if (members.length) fields[field] = { ...before, ...Object.fromEntries(members) };
     }
-    return Object.keys(fields).length ? takeFields(fields, name) : app.useWeights(stack([...named.values()]), { name });
+    return Object.keys(fields).length ? takeFields(fields, name) : takeWeights(stack([...named.values()]), name, NO_LABELS);
 }
 
 // `kept`: the labels of a text that has none.
@@ -132,13 +146,14 @@ export async function takeFiles(files) {
         for (const file of files) {
             at = file.name;
             const content = await readFile(file);
-            if (content.tensors) for (const [key, tensor] of content.tensors) tensors.set(key, tensor);
-            else await take(content, file.name, NO_LABELS);
             if (content.tensors) {
+                for (const [key, tensor] of content.tensors) tensors.set(key, tensor);
                 names.push(file.name);
                 labels ??= content.labels;
+            } else {
+                await take(content, file.name, NO_LABELS);
+                announce(`Opened ${file.name}`);
             }
-            announce(`Opened ${file.name}`);
         }
         at = names.join(", ");
         if (tensors.size) await takeTensors(tensors, at, labels);
@@ -169,7 +184,11 @@ export function listenForFiles() {
         if (typing) return;
         const { files } = event.clipboardData;
         if (files.length) return void takeFiles(files);
-        const text = event.clipboardData.getData("text");
+        const text = event.clipboardData.getData("text"), link = linkIn(text);
+        if (link) {
+            location.hash = link;
+            return;
+        }
         try {
             takeText(text, "the clipboard");
         } catch (error) {

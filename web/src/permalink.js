@@ -88,6 +88,9 @@ function check({ v, view = {}, own, request, preset, changes = {}, labels = {}, 
 // Whether a fragment is a link's, and not that of a place in the page.
 export const isLink = (hash) => hash.startsWith("#s=");
 
+// The fragment of a link that was copied here or from another attnd; null where the text is none.
+export const linkIn = (text) => /^\s*(?:https?:\/\/[^\s#]+)?(#s=\S+)\s*$/.exec(text)?.[1] ?? null;
+
 // Returns the state { view, request | preset, with changes | own, labels, items } of a link. Throws an Error if the link is damaged.
 export async function decode(hash) {
     let state = null;
