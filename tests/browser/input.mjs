@@ -102,7 +102,15 @@ test("your weights, of 2 to 5 axes", async (t) => {
     near(await readTable(page), [[0, 0.25, 0.75]], 0, "[H,Tq,Tk], head 1");
     equal(await page.$$eval("#numbers thead th", (cells) => cells.map((cell) => cell.textContent)), ["a", "b", "c"], "labels");
     const five = Array.from({ length: 3 }, (_, l) => Array.from({ length: 2 }, (_, b) => Array.from({ length: 2 }, (_, h) => [[l / 10, b / 10, h / 10]])));
+    await useJson(page, five.map((layer) => layer[0]));
+    equal([await page.isVisible("#pick-layer"), await page.isVisible("#pick-batch")], [false, true], "four axes begin with the batch");
+    await after(page, () => page.check("#layers-first"));
+    await after(page, () => page.selectOption("#pick-layer", "2"));
+    near(await readTable(page), [[0.2, 0, 0]], 1e-7, "[L,H,Tq,Tk]");
+    await after(page, () => page.uncheck("#layers-first"));
+    equal([await page.isVisible("#pick-layer"), await page.isVisible("#pick-batch")], [false, true], "the batch again");
     await useJson(page, five);
+    equal(await page.isVisible("#first-axis"), false, "five axes leave no choice");
     await after(page, () => page.selectOption("#pick-layer", "2"));
     await after(page, () => page.selectOption("#pick-batch", "1"));
     await after(page, () => page.selectOption("#pick-head", "1"));

@@ -91,6 +91,7 @@ function showRequest() {
     $("fields").hidden = $("more").hidden = Boolean(app.weights);
     $("weights-part").hidden = !app.weights;
     $("weights-about").textContent = app.weights ? `${app.weightsName}: ${shapeText(app.weights.shape)}` : "";
+    showFirstAxis();
     $("run").disabled = Boolean(app.weights) || app.offline;
     if (document.activeElement !== $("json")) showJson();
     for (const side of ["rows", "cols"])
@@ -138,8 +139,21 @@ function source(value, text) {
     return h("label", {}, h("input", { type: "radio", name: "source", value, onchange: () => chooseSource(value) }), text);
 }
 
+// Four axes may be those of one layer, [B, H, Tq, Tk], or of one item, [L, H, Tq, Tk], which gets the axis that it lacks.
+function showFirstAxis() {
+    const shape = app.weights?.shape ?? [], isLayers = shape.length === 5 && shape[1] === 1;
+    $("first-axis").hidden = !isLayers && !(shape.length === 4 && shape[0] > 1);
+    $("layers-first").checked = isLayers;
+}
+
+function chooseFirstAxis(isLayers) {
+    const { weights: { shape: [first, ...others], data }, weightsName: name, labels, about } = app;
+    app.useWeights(new Tensor(isLayers ? [first, 1, ...others] : [first, ...others.slice(1)], data), { name, labels, about });
+}
+
 function weightsPart() {
     return h("div", { id: "weights-part", hidden: true }, h("p", { id: "weights-about", class: "strong" }),
+        h("label", { class: "check", id: "first-axis" }, h("input", { id: "layers-first", type: "checkbox", onchange: (event) => chooseFirstAxis(event.target.checked) }), "First axis is layers"),
         h("p", { class: "hint" }, "Any attention weights, [Tq, Tk] up to [L, B, H, Tq, Tk]: drop a file on the page, or paste JSON below."));
 }
 
