@@ -167,7 +167,7 @@ test("compare: what cannot be compared leaves no picture, and says why; masked c
     await said("The finite numbers do not differ. In 28 cells only one");
     await after(page, () => page.selectOption("#compare-with", "patch"));
     await said("Type the fields to change");
-    for (const [text, pattern] of [["{\"scale\": ", "are not JSON"], ["3", "are an object"], ["{\"scale\": \"x\"}", "The other run failed"]]) {
+    for (const [text, pattern] of [["{\"scale\": ", "fields to change: this is not JSON"], ["3", "are an object"], ["{\"scale\": \"x\"}", "The other run failed"]]) {
         await after(page, () => page.fill("#compare-patch", text).then(() => page.press("#compare-patch", "Enter")));
         await said(pattern);
         equal([text, await page.isVisible("#compare-0")], [text, false], "a picture");

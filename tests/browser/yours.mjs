@@ -60,5 +60,5 @@ test("a link holds what was compared; a file of another shape is refused in word
     await verdict(other, "Explained");
     await drop(other, [["numbers.npy", npy([2, 2], [1, 2, 3, 4])]]);
     await other.waitForFunction(() => !document.getElementById("problem").hidden);
-    ok((await other.textContent("#problem")).includes("numbers 2 × 2: neither output 1 × 5 × 8 nor weights"), await other.textContent("#problem"));
+    ok((await other.textContent("#problem")).includes("numbers 2 × 2: shaped neither as output 1 × 5 × 8 nor weights"), await other.textContent("#problem"));
 });

@@ -8,14 +8,14 @@ export const BOTH = "both";
 // kind: int, number, tensor (a shape to fill from the seed, or JSON) or json; with `options`, a choice of [value, text].
 // form: the form of request that has the field. more: under "More fields" while it has no value.
 export const FIELDS = [
-    { name: "seed", kind: "int", form: BOTH, label: "Seed", hint: "as torch.manual_seed" },
+    { name: "seed", kind: "int", form: BOTH, label: "Seed", hint: "manual_seed" },
     { name: "x", kind: "tensor", form: X, label: "Tokens x", hint: "shape B × T × C, or JSON" },
     { name: "context", kind: "tensor", form: X, label: "Context", more: true, hint: "for cross-attention" },
     { name: "value_context", kind: "tensor", form: X, label: "Value context", more: true, hint: "tokens of the values alone" },
     { name: "query", kind: "tensor", form: QKV, label: "Query", hint: "shape or JSON" },
     { name: "key", kind: "tensor", form: QKV, label: "Key", hint: "shape or JSON" },
     { name: "value", kind: "tensor", form: QKV, label: "Value", hint: "shape or JSON" },
-    { name: "projection", kind: "json", form: X, label: "Projection", more: true, hint: "random, \"identity\", or JSON, [out, in]" },
+    { name: "projection", kind: "json", form: X, label: "Projection", more: true, hint: "JSON, [out, in], or \"identity\"" },
     { name: "head_size", kind: "int", form: X, label: "Head size" },
     { name: "num_heads", kind: "int", form: BOTH, label: "Heads" },
     { name: "num_kv_heads", kind: "int", form: BOTH, label: "Key heads", hint: "grouped" },
@@ -31,7 +31,7 @@ export const FIELDS = [
     { name: "prefix_length", kind: "json", form: BOTH, label: "Prefix length", more: true, hint: "4, or one per item" },
     { name: "span_ids", kind: "json", form: BOTH, label: "Span ids", more: true, hint: "one per token; −1: none" },
     { name: "segment_ids", kind: "json", form: BOTH, label: "Segment ids", more: true, hint: "one per token; −1: padding" },
-    { name: "cu_seqlens", kind: "json", form: BOTH, label: "Boundaries", more: true, hint: "of packed sequences: [0, 5, 12]" },
+    { name: "cu_seqlens", kind: "json", form: BOTH, label: "Boundaries", more: true, hint: "packed: [0, 5, 12]" },
     { name: "query_scale", kind: "json", form: BOTH, label: "Query scale", more: true, hint: "one per query: [1, 1.1]" },
     { name: "bias", kind: "json", form: BOTH, label: "Bias", more: true, hint: "JSON: numbers to add" },
     { name: "relative_bias", kind: "json", form: BOTH, label: "Relative bias", more: true, hint: "{\"table\": [[..], ..]}, T5's" },
@@ -83,9 +83,5 @@ export function valueOf(text, { name, kind, options }, current) {
     if (kind === "int" || kind === "number") return numberOf(trimmed, kind);
     if (kind === "tensor" && SHAPE.test(trimmed) && !name.startsWith("past")) return { shape: trimmed.match(/\d+/g).map(Number) };
     if (name === "projection" && trimmed === "identity") return "identity";
-    try {
-        return parseJson(trimmed);
-    } catch (error) {
-        throw new Error(`this is not JSON: ${error.message}`);
-    }
+    return parseJson(trimmed);
 }

@@ -25,7 +25,7 @@ function readJson(text) {
     try {
         return parseJson(text);
     } catch (error) {
-        throw new Error(`this is not JSON (${error.message}); the page opens .npy, .npz, .safetensors and JSON files, and pictures`);
+        throw new Error(`${error.message}; the page opens .npy, .npz, .safetensors and JSON files, and pictures`);
     }
 }
 

@@ -85,7 +85,7 @@ export function parseJson(text) {
         return JSON.parse(text);
     } catch (error) {
         const mended = text.replace(/"(?:[^"\\]|\\.)*"|(-?\b(?:NaN|Infinity)\b)/g, (all, word) => (word ? `"${word}"` : all));
-        if (mended === text) throw error;
-        return JSON.parse(mended);
+        if (mended === text) throw new Error(`this is not JSON (${error.message})`);
+        return parseJson(mended);
     }
 }

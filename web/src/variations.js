@@ -21,7 +21,7 @@ function readPatch() {
     try {
         patch = parseJson(app.view.patch);
     } catch (error) {
-        throw new Error(`The fields to change are not JSON: ${error.message}`);
+        throw new Error(`The fields to change: ${error.message}`);
     }
     if (patch === null || typeof patch !== "object" || Array.isArray(patch)) throw new Error("The fields to change are an object, such as {\"scale\": 0.5}");
     return patch;

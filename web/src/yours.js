@@ -48,7 +48,7 @@ export async function readYours(files, run) {
     }
     if (found.size) return found;
     const shapes = ["output", "weights"].map((name) => `${name} ${shapeText(run?.tensors.get(name)?.shape ?? [])}`).join(" nor ");
-    throw new Error(unknown.length ? `${unknown.join(", ")}: neither ${shapes} of this request; name the file output.npy or weights.npy` : "there are no tensors in it");
+    throw new Error(unknown.length ? `${unknown.join(", ")}: shaped neither as ${shapes} of this request; name the file output.npy or weights.npy` : "there are no tensors in it");
 }
 
 // ---- JSON Patch ----
