@@ -135,6 +135,7 @@ test("files are dropped: .npy, .npz, .safetensors, .json", async (t) => {
         "layer.1": ["F32", [1, 1, 1, 2], Float32Array.of(0.5, 0.5)] })]]));
     await after(page, () => page.selectOption("#pick-layer", "1"));
     near(await readTable(page), [[0.5, 0.5]], 0, "a layer of .safetensors");
+    equal(await page.textContent("#story"), "Your weights, from layers.safetensors: layer.0, layer.1 as layers; nothing is computed.", "which layers");
     const half = Uint16Array.of(0x3400, 0x3a00); // 0.25, 0.75
     await after(page, () => drop(page, [["w.safetensors", safetensors({ weights: ["F16", [1, 2], half] })]]));
     near(await readTable(page), [[0.25, 0.75]], 0, "float16");

@@ -17,6 +17,7 @@ import { labelsOf } from "./tokens.js";
 const TENSOR_FIELDS = ["query", "key", "value", "x", "context", "value_context", "mask", "past_key", "past_value", "key_lengths", "query_lengths", "query_offset",
     "query_positions", "key_positions", "segment_ids", "span_ids", "prefix_length", "cu_seqlens", "sinks", "alibi", "bias", "query_scale"];
 const SHORT_NAMES = { q: "query", k: "key", v: "value", queries: "query", keys: "key", values: "value", attn_mask: "mask", attention_mask: "mask" };
+const LAYERS_NAMED_MAX = 4;
 const WEIGHT_NAMES = ["weights", "attention", "attentions", "attn", "attention_weights", "mean_weights"];
 
 // ---- reading: { request }, { request, reply }, { weights }, or { tensors }, a Map by name; with { labels, items } where they are given ----
@@ -83,9 +84,15 @@ function takeFields(fields, name) {
     return app.setRequest({ ...kept, ...fields }, { view: FIRST_CELLS, labels: isNew ? NO_LABELS : app.labels, about });
 }
 
-async function takeWeights(tensor, name, labels) {
-    await app.useWeights(tensor, { name, labels });
+function takeWeights(tensor, name, labels, about) {
+    app.useWeights(tensor, { name, labels, about });
     announce(`Opened ${name}`);
+}
+
+// Tensors whose names say nothing: which of them is which layer is told.
+function takeLayers(named, name) {
+    const names = [...named.keys()], few = names.length <= LAYERS_NAMED_MAX ? names.join(", ") : `${names[0]} to ${names.at(-1)}`;
+    takeWeights(stack([...named.values()]), name, NO_LABELS, names.length > 1 ? `Your weights, from ${name}: ${few} as layers; nothing is computed.` : undefined);
 }
 
 // Named tensors: weights to look at, fields of a request, or the layers of a model.
@@ -98,7 +105,7 @@ function takeTensors(named, name, labels) {
         const before = field === "projection" ? {} : app.request[field]; // the others' style or order stay
         if (members.length) fields[field] = { ...before, ...Object.fromEntries(members) };
     }
-    return Object.keys(fields).length ? takeFields(fields, name) : takeWeights(stack([...named.values()]), name, NO_LABELS);
+    return Object.keys(fields).length ? takeFields(fields, name) : takeLayers(named, name);
 }
 
 // `kept`: the labels of a text that has none.
