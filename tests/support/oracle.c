@@ -210,17 +210,17 @@ static size_t soften_row(const struct inputs *in, struct oracle_results *ret, si
             largest = fmax(largest, s[j]);
         }
     }
-    double denominator = sinks ? exp(sinks[h] - largest) : 0;
+    long double denominator = sinks ? exp(sinks[h] - largest) : 0; /* of thousands of terms, whose sum rounds as often */
     for (size_t j = 0; j < in->Tk; j++) {
         if (!masked[j])
             denominator += w[j] = exp(s[j] - largest);
     }
     for (size_t j = 0; j < in->Tk && visible_count > 0; j++) {
         if (!masked[j])
-            w[j] /= denominator;
+            w[j] = (double)(w[j] / denominator);
     }
     if (visible_count > 0 || sinks)
-        ret->lse[row] = largest + log(denominator);
+        ret->lse[row] = largest + log((double)denominator);
     else
         ret->lse[row] = -INFINITY;
     return visible_count;
