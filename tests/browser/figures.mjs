@@ -91,8 +91,8 @@ test("every view as PNG and SVG: whole words, nothing clipped or covered; tables
 });
 
 test("figures of locked tokens, of all layers and heads, of 300 tokens, and with mask reasons", async (t) => {
-    const page = await open(t, { hash: linkTo({ preset: "sentence", view: { batch: 1, head: 1, queries: [11, 12, 13], keys: [10] } }) });
-    has((await checked(page, "locked")).texts, "Not faded: queries “question”, keys “the”.", "2.51", "0.64");
+    const page = await open(t, { hash: linkTo({ preset: "sentence", view: { batch: 1, head: 2, queries: [11, 12, 13], keys: [10] } }) });
+    has((await checked(page, "locked")).texts, "Not faded: queries “question”, keys “the”.", "0.75", "0.10");
     await useView(page, "heads");
     has((await checked(page, "layers and heads")).texts, "layer 3", "head 3", "rollout", "of all layers and heads");
     await after(page, () => page.selectOption("#heads-order", "first"));

@@ -79,11 +79,11 @@ test("weights too many to hold: pooled first, then the part in view and the chos
     equal(await page.locator(".thumb").count(), 1, "pooled weights as a thumbnail");
     await useView(page, "map");
     const dropped = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/attention"));
-    await page.route("**/attention", () => {}); // never answered
+    let answer = () => {}; // never; one handler all the time, since without any the browser sends on what waits
+    await page.route("**/attention", (route) => answer(route));
     await lookAt(page, 600, 300, 12);
     await says(page, "Fetching weights of queries");
-    await page.unroute("**/attention");
-    await page.route("**/attention", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "2" }, contentType: "application/problem+json", body: "{\"detail\": \"no memory now\"}" }));
+    answer = (route) => route.fulfill({ status: 503, headers: { "Retry-After": "2" }, contentType: "application/problem+json", body: "{\"detail\": \"no memory now\"}" });
     await lookAt(page, 800, 400, 12);
     await dropped; // nobody looks at it any more
     await says(page, "were not fetched: 503 no memory now. Try again in 2 s");
