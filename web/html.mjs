@@ -6,7 +6,7 @@
 
 import markdown from "markdown-it";
 
-const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+import { escape } from "./src/escape.js";
 
 class Markup {
     constructor(text) {
@@ -18,12 +18,10 @@ class Markup {
     }
 }
 
-const escape = (text) => text.replace(/[&<>"]/g, (character) => ENTITIES[character]);
-
 function toMarkup(value) {
     if (value instanceof Markup) return value.text;
     if (Array.isArray(value)) return value.map(toMarkup).join("");
-    return value === null || value === undefined || value === false ? "" : escape(String(value));
+    return value === null || value === undefined || value === false ? "" : escape(value);
 }
 
 export const html = (strings, ...values) => new Markup(String.raw({ raw: strings }, ...values.map(toMarkup)));

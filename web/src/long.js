@@ -3,7 +3,7 @@
 // A part: { batch, head, i0, i1, j0, j1, names }: rows i0 to i1 and keys j0 to j1, the ends excluded, of the results in `names`.
 
 import { withoutReturn, formOf, tokensOf, QKV } from "./request.js";
-import { Tensor, isTensorObject } from "./tensor.js";
+import { Tensor, isTensorObject, product } from "./tensor.js";
 
 export const HEAD_CELLS_MAX = 4096 * 4096, CELLS_MAX = 1 << 26; // weights of a head, and of all: 64 MB and 256 MB
 const POOL_SIDE_MAX = 2048, POOL_SIDE_MIN = 64, POOL_CELLS_MAX = 1 << 23;
@@ -37,7 +37,7 @@ export function withNarrowValues(request) {
     const rank = value.shape.length, ownAxis = rank === 4 || (rank === 3 && request.layout === "thd");
     const shape = [...value.shape.slice(0, -1), ownAxis ? 1 : request.num_kv_heads ?? request.num_heads ?? 1];
     if (shape.at(-1) >= value.shape.at(-1)) return request;
-    return { ...request, value: isDrawn(value) ? { shape } : new Tensor(shape, new Float32Array(shape.reduce((a, b) => a * b, 1))) };
+    return { ...request, value: isDrawn(value) ? { shape } : new Tensor(shape, new Float32Array(product(shape))) };
 }
 
 // Fields under which the rows of a query can be computed alone, and without the keys that no row of theirs sees.
@@ -54,7 +54,7 @@ const tokenAxis = (request, { shape: { length: rank } }) => (rank === 2 || (rank
 function tokensFrom(request, tensor, from, to) {
     const axis = tokenAxis(request, tensor), { shape, data } = tensor, T = shape[axis];
     if (from === 0 && to === T) return tensor;
-    const outer = shape.slice(0, axis).reduce((a, b) => a * b, 1), inner = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
+    const outer = product(shape.slice(0, axis)), inner = product(shape.slice(axis + 1));
     const out = new data.constructor(outer * (to - from) * inner);
     for (let at = 0; at < outer; at++) out.set(data.subarray((at * T + from) * inner, (at * T + to) * inner), at * (to - from) * inner);
     return new Tensor(shape.map((n, i) => (i === axis ? to - from : n)), out);

@@ -7,16 +7,14 @@ const PICTURE_SIDE_MAX = 1024;
 
 // A picture file as { canvas, name }, at most PICTURE_SIDE_MAX pixels wide and high. It stays in the browser.
 export async function readPicture(file) {
-    const image = new Image(), url = URL.createObjectURL(file);
-    image.src = url;
+    const url = URL.createObjectURL(file);
     try {
-        await image.decode();
+        return await pictureAt({ url, name: file.name });
     } catch {
         throw new Error("this browser cannot read this picture");
     } finally {
         URL.revokeObjectURL(url);
     }
-    return pictureOf(image, file.name);
 }
 
 export async function pictureAt({ url, name }) {

@@ -1,15 +1,13 @@
 // block.js: what figures are made of. A block is { width, height, body, left, top }: SVG markup from (0, 0) on, and where its plot
 // begins, so that blocks beside each other are aligned by their plots.
 
+import { escape } from "../escape.js";
 import { glyphScale, glyphsOf, textWidth } from "./font.js";
 
 export const INK = "#1b1f27", QUIET = "#525a68", RULE = "#9aa1ad", PAPER = "#fff";
 export const TITLE_SIZE = 13, TEXT_SIZE = 11, SMALL_SIZE = 10;
 
 const CAPITALS = 0.729; // a capital letter's height, of the size
-
-const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;" };
-export const escape = (text) => String(text).replace(/[&<>"]/g, (character) => ENTITIES[character]);
 
 export const round = (x) => Math.round(x * 100) / 100;
 

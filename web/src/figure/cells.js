@@ -2,11 +2,12 @@
 // those of the page's own tiles.
 
 import { pixel } from "../color.js";
+import { escape } from "../escape.js";
 import { number, short } from "../format.js";
 import { gapsOf, isAny, runsOf } from "../locks.js";
 import { isMasked } from "../mask_reasons.js";
 import { TILE_MAX, TileCache } from "../tile_cache.js";
-import { PAPER, RULE, escape, moved, round, tag, text } from "./block.js";
+import { PAPER, RULE, moved, round, tag, text } from "./block.js";
 import { textWidth } from "./font.js";
 
 const VECTOR_CELLS_MAX = 128 * 128, BITMAP_SIDE_MAX = 1024, HATCHED = "#f3f4f6", HATCH = "#b9bfca", LOCKED = "#0b57b5", FADE = 0.78;

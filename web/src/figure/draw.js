@@ -8,8 +8,9 @@
 //
 // with { title, caption }: what it is, and sentences about what is seen. `bar` names what a scale's numbers are.
 
+import { escape } from "../escape.js";
 import { axisNames } from "../heatmap_paint.js";
-import { PAPER, QUIET, SMALL_SIZE, TITLE_SIZE, TEXT_SIZE, column, escape, grid, moved, paragraph, row, tag, text } from "./block.js";
+import { PAPER, QUIET, SMALL_SIZE, TITLE_SIZE, TEXT_SIZE, column, grid, moved, paragraph, row, tag, text } from "./block.js";
 import { glyphDefinitions, loadFont, textWidth } from "./font.js";
 import { legendBlock } from "./legend.js";
 import { linesBlock } from "./lines.js";
